@@ -1,0 +1,136 @@
+"""JSON text in which strings are replaced and list items left out, while every other character stays as it is."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from compressor.errors import InputError
+
+Path = tuple[str | int, ...]
+
+# Long runs without a quote, bracket or comma are skipped in one step; a string is linear in its length.
+_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{},:]|[^\s\[\]{},:"]+', re.DOTALL)
+_COMMA = re.compile(r"\s*,\s*")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+# Keys that hold conversation: given twice in one object, a parser would lose the first text without a word.
+_READ_KEYS = frozenset(
+    {"messages", "conversations", "turns", "role", "content", "text", "from", "value", "speaker", "message"}
+)
+
+
+def parse(raw: str, where: str = "") -> Any:
+    """Parse JSON text.
+
+    Raises:
+        InputError: It is no JSON (names the line and column), or an object has one of the keys we read twice.
+    """
+    try:
+        return json.loads(raw.removeprefix("\ufeff"), object_pairs_hook=_no_duplicates)
+    except json.JSONDecodeError as error:
+        raise InputError(f"{where}no valid JSON: {error.msg} (line {error.lineno}, column {error.colno}).") from None
+    except RecursionError:
+        raise InputError(f"{where}the JSON is nested too deeply.") from None
+    except InputError as error:
+        raise InputError(f"{where}{error}") from None
+
+
+def splice(raw: str, edits: Mapping[Path, str | None]) -> str:
+    """Replace the strings at some paths by others, and take out the list items whose new value is None.
+
+    Args:
+        raw: Valid JSON text, with or without a byte order mark.
+        edits: New values by path: object keys and list positions from the root.
+    """
+    cuts = []
+    kept_before: dict[Path, bool] = {}
+    for path, (start, end) in _spans(raw, edits):
+        new = edits[path]
+        if new is None:
+            cuts.append((*_item(raw, start, end, _keeps_one_before(path, edits, kept_before)), ""))
+        else:
+            cuts.append((start, end, quote(new, ascii_only=raw[start:end].isascii())))
+    parts: list[str] = []
+    at = 0
+    for start, end, text in cuts:
+        parts += (raw[at:start], text)
+        at = end
+    return "".join([*parts, raw[at:]])
+
+
+def quote(text: str, *, ascii_only: bool = False) -> str:
+    """A JSON string that escapes what JSON demands, and half a surrogate pair, which no encoding takes.
+
+    Args:
+        text: Any text.
+        ascii_only: Escape all that is not ASCII, as the string did that it replaces.
+    """
+    written = json.dumps(text, ensure_ascii=ascii_only)
+    return _SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", written)
+
+
+def _spans(raw: str, wanted: Mapping[Path, Any]) -> list[tuple[Path, tuple[int, int]]]:
+    """Where in the text the values at the wanted paths stand, in order."""
+    heads = {path[:depth] for path in wanted for depth in range(len(path))}
+    found: list[tuple[Path, tuple[int, int]]] = []
+    stack: list[tuple[Path | None, bool, int]] = []  # of each open container: its path, whether it is a list, its start
+    path: Path | None = ()  # of the value that comes next; None inside what is not wanted
+    is_key = False
+    for token in _TOKEN.finditer(raw, 1 if raw.startswith("\ufeff") else 0):
+        start = token.start()
+        mark = raw[start]
+        if mark == ",":
+            is_key = not stack[-1][1]
+            if path is not None and not is_key:
+                path = (*path[:-1], int(path[-1]) + 1)
+        elif mark == ":":
+            continue
+        elif mark == '"' and is_key:
+            parent = stack[-1][0]
+            path = (*parent, json.loads(token[0], strict=False)) if parent in heads and parent is not None else None
+            is_key = False
+        elif mark in "[{":
+            stack.append((path, mark == "[", start))
+            is_key = mark == "{"
+            path = (*path, 0) if path in heads and path is not None and not is_key else None
+        else:
+            if mark in "]}":
+                path, _, start = stack.pop()
+                is_key = False
+            if path in wanted and path is not None:
+                found.append((path, (start, token.end())))
+    return found
+
+
+def _keeps_one_before(path: Path, edits: Mapping[Path, str | None], known: dict[Path, bool]) -> bool:
+    """Whether an item of the same list stays that comes before; `known` remembers the answer for the items before."""
+    *parent, index = path
+    if index == 0:
+        known[path] = False
+    else:
+        before = (*parent, int(index) - 1)
+        known[path] = edits.get(before, "") is not None or known[before]
+    return known[path]
+
+
+def _item(raw: str, start: int, end: int, after_one: bool) -> tuple[int, int]:
+    """A list item with its comma: the one before it if an item before it stays, else the one behind."""
+    if after_one:
+        while raw[start - 1] != ",":
+            start -= 1
+        start -= 1
+        while raw[start - 1].isspace():
+            start -= 1
+        return start, end
+    behind = _COMMA.match(raw, end)
+    return start, behind.end() if behind else end
+
+
+def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        keys = [key for key, _ in pairs]
+        for key in keys:
+            if key in _READ_KEYS and keys.count(key) > 1:
+                raise InputError(f'the key "{key}" is there twice in one object; keep one of them.')
+    return result
