@@ -16,103 +16,52 @@ CHAT_ROLES = {
 }
 """Labels, in lower case, that stand for the roles of a chat."""
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\S+", text))
+
+
 # What stands before a colon at the head of a line without being anyone's name: notes, mail headers, log levels, form
 # fields. Collected by hand; speakers called like this are rarer than texts that contain such lines.
-_NO_NAMES = frozenset(
-    re.findall(
-        r"\S+",
-        """note notes nb n.b ps p.s pps re fw fwd cc bcc tip tips hint warning warn caution attention important danger
-        notice remark remarks todo fixme hack error errors info debug trace fatal critical exception traceback verbose
-        log usage example examples e.g i.e eg ie result results output outputs input inputs summary abstract conclusion
-        conclusions overview introduction background agenda minutes topic topics subject title author authors date dates
-        time times place location venue deadline due duration from to sent received reply-to attachment attachments
-        attendees participants present apologies absent name names first last age sex gender city country address street
-        phone tel telephone mobile fax email e-mail mail website web url uri link links http https ftp file files path
-        source sources reference references see version status state type kind id key value values default price cost
-        total subtotal amount quantity qty sum balance tax size weight height width colour color ingredients method
-        preparation directions instructions instruction steps step task tasks goal goals aim objective objectives
-        requirement requirements problem problems issue issues cause causes reason reasons solution solutions fix
-        workaround pros cons advantages disadvantages benefits risks action actions decision decisions next then finally
-        also firstly secondly thirdly second third so thus therefore however remember update updated edit edited created
-        modified description details figure fig table chart chapter section part appendix contents context license
-        licence copyright category tags tag keywords host accept connection content-type content-length user-agent
-        authorization cookie set-cookie server cache-control etag vary accept-encoding accept-language expires
-        last-modified message-id mime-version translation transcript recording verse chorus bridge scene act definition
-        theorem lemma proof spoiler disclaimer here there this that these those it what why how when where which because
-        options option features settings
-        注 注意 备注 说明 提示 警告 错误 例如 比如 例 总结 小结 结论 结果 摘要 时间 日期 地点
-        地址 主题 标题 姓名 电话 邮箱 作者 来源 原因 问题 解决方案 步骤 目的 目标 任务 议题 议程 参会人员
-        与会人员 出席 记录人 附件 要求 关键词 参考 即 如下 其中 首先 其次 最后 另外 总之 所以 因此 但是
-        优点 缺点 价格 数量 金额 编号 版本 状态 类型""",
-    )
+_NO_NAMES = _words(
+    """
+    note notes nb n.b ps p.s pps re fw fwd cc bcc tip tips hint warning warn caution attention important danger
+    notice remark remarks todo fixme hack error errors info debug trace fatal critical exception traceback verbose
+    log usage example examples e.g i.e eg ie result results output outputs input inputs summary abstract conclusion
+    conclusions overview introduction background agenda minutes topic topics subject title author authors date dates
+    time times place location venue deadline due duration from to sent received reply-to attachment attachments
+    attendees participants present apologies absent name names first last age sex gender city country address street
+    phone tel telephone mobile fax email e-mail mail website web url uri link links http https ftp file files path
+    source sources reference references see version status state type kind id key value values default price cost
+    total subtotal amount quantity qty sum balance tax size weight height width colour color ingredients method
+    preparation directions instructions instruction steps step task tasks goal goals aim objective objectives
+    requirement requirements problem problems issue issues cause causes reason reasons solution solutions fix
+    workaround pros cons advantages disadvantages benefits risks action actions decision decisions next then finally
+    also firstly secondly thirdly second third so thus therefore however remember update updated edit edited created
+    modified description details figure fig table chart chapter section part appendix contents context license
+    licence copyright category tags tag keywords accept connection content-type content-length user-agent
+    authorization cookie set-cookie cache-control etag vary accept-encoding accept-language expires
+    last-modified message-id mime-version translation transcript recording verse chorus bridge scene act definition
+    theorem lemma proof spoiler disclaimer here there this that these those it what why how when where which because
+    options option features settings
+    注 注意 备注 说明 提示 警告 错误 例如 比如 例 总结 小结 结论 结果 摘要 时间 日期 地点
+    地址 主题 标题 姓名 电话 邮箱 作者 来源 原因 问题 解决方案 步骤 目的 目标 任务 议题 议程 参会人员
+    与会人员 出席 记录人 附件 要求 关键词 参考 即 如下 其中 首先 其次 最后 另外 总之 所以 因此 但是
+    优点 缺点 价格 数量 金额 编号 版本 状态 类型
+    """
 )
 _NUMBERED = re.compile(
     r"(?:step|chapter|section|part|figure|fig\.?|table|appendix|option|example|exercise|question|day|week|page|line|"
     r"item|case|phase|level|unit|lesson|act|scene|note|rule|version|task|test|no\.?)[ _-]?(?:\d[\w.]*|[ivx]+|[a-z])$"
 )
-_SAYS = re.compile(r"(?:[说道问答]|写道|表示|认为|指出|如下|包括|[是有为])$")
-_PARTICLES = frozenset(
-    (
-        "de",
-        "la",
-        "van",
-        "von",
-        "der",
-        "den",
-        "del",
-        "di",
-        "da",
-        "do",
-        "dos",
-        "das",
-        "du",
-        "le",
-        "al",
-        "el",
-        "bin",
-        "ibn",
-    )
-    + ("y", "e", "of", "the", "and", "af", "av", "zu", "ter", "ten")
-)
-_STARTERS = frozenset(  # no name of several words begins so
-    (
-        "this",
-        "that",
-        "these",
-        "those",
-        "it",
-        "he",
-        "she",
-        "we",
-        "they",
-        "i",
-        "you",
-        "there",
-        "here",
-        "what",
-        "why",
-        "how",
-    )
-    + (
-        "when",
-        "where",
-        "which",
-        "if",
-        "so",
-        "then",
-        "but",
-        "and",
-        "or",
-        "for",
-        "in",
-        "on",
-        "at",
-        "to",
-        "as",
-        "my",
-        "our",
-    )
-    + ("your", "his", "her", "its", "their", "please")
+_SAYS = re.compile("(?:说|[写问答]道|[询追反提]问|回答|表示|认为|指出|如下|包括|[是为])$")
+_PARTICLES = _words("de la van von der den del di da do dos das du le al el bin ibn y e of the and af av zu ter ten")
+# No name of several words begins so.
+_STARTERS = _words(
+    """
+    this that these those it he she we they i you there here what why how when where which if so then but and or for in
+    on at to as my our your his her its their please
+    """
 )
 _IN_NAMES = frozenset(".-'’ʼ_&/№#()（）·・‐\u200c\u200d\ufe0f@")
 _UNSPACED = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
@@ -236,6 +185,8 @@ def choose(labels: Sequence[Label], n_lines: int) -> list[Label]:
     firm = {label.start for label in strong}
     count = Counter(label.speaker for label in named)
     loose = [label for label in named if label.start in firm or count[label.speaker] > 1]
+    if len(loose) > len(strong) and len(loose) * 2 >= len(named):
+        loose = named  # nicknames in small letters come back, so one that does not is a speaker too
     if _dense(loose, n_lines):
         return loose
     talk = len({label.role for label in strong if label.strength == "chat"}) > 1  # a system prompt and a question

@@ -7,10 +7,8 @@ from types import MappingProxyType
 from typing import Any
 
 from compressor.errors import InputError
+from compressor.formats.splice import Path, at, copy
 from compressor.transcript import Transcript, Turn
-
-Path = tuple[str | int, ...]
-"""Keys and list positions that lead to a value inside a JSON document."""
 
 TEXT_PARTS = frozenset({"text", "input_text", "output_text"})
 KNOWN_ROLES = frozenset({"user", "assistant", "system", "developer", "tool", "function", "speaker", "none"})
@@ -166,7 +164,8 @@ def read_message(
     if message.get("tool_calls") is not None and not isinstance(message["tool_calls"], list):
         raise InputError(f'turn {index}: "tool_calls" is {_kind(message["tool_calls"])}; allowed: a list.')
     text, fields, blocks = _content(message, index, text_key)
-    extra = {"message": message, "path": path, "fields": fields, "text": text, "blocks": blocks}
+    keys = (role_key, text_key, name_key)
+    extra = {"message": message, "path": path, "keys": keys, "fields": fields, "text": text}
     return Turn(role, speaker if isinstance(speaker, str) else None, text, MappingProxyType(extra), blocks)
 
 
@@ -185,7 +184,7 @@ def removable(transcript: Transcript, index: int) -> bool:
     path = turn.extra.get("path", ())
     if not path or not isinstance(path[-1], int) or (transcript.format == "jsonl" and len(path) == 1):
         return False  # not an item of a list of messages: a line of a file stays a line
-    if turn.role not in ("user", "assistant") or not _is_plain(turn.extra["message"]):
+    if turn.role not in ("user", "assistant") or not _is_plain(turn):
         return False
     before = _next(transcript, range(index - 1, -1, -1))
     after = _next(transcript, range(index + 1, len(transcript.turns)))
@@ -204,20 +203,6 @@ def _next(transcript: Transcript, indices: Iterable[int]) -> Turn | None:
     return next(
         (transcript.turns[index] for index in indices if not transcript.turns[index].extra.get("dropped")), None
     )
-
-
-def at(document: Any, path: Path) -> Any:
-    """The value at a path."""
-    for step in path:
-        document = document[step]
-    return document
-
-
-def copy(value: Any) -> Any:
-    """A copy of the lists and dicts of a document; other values are shared."""
-    if isinstance(value, dict):
-        return {key: copy(item) for key, item in value.items()}
-    return [copy(item) for item in value] if isinstance(value, list) else value
 
 
 def _content(
@@ -256,15 +241,12 @@ def _content(
     return _SEPARATOR.join(texts), tuple(fields), tuple(blocks)
 
 
-def _is_plain(message: Mapping[str, Any]) -> bool:
+def _is_plain(turn: Turn) -> bool:
     """Whether a message is nothing but its role, name and text."""
-    if any(
-        value not in (None, [], {})
-        for key, value in message.items()
-        if key not in ("role", "content", "name", "from", "value", "speaker", "text")
-    ):
+    message, text_key = turn.extra["message"], turn.extra["keys"][1]
+    if any(value not in (None, [], {}) for key, value in message.items() if key not in turn.extra["keys"]):
         return False
-    content = message.get("content", message.get("value", message.get("text")))
+    content = message.get(text_key)
     if not isinstance(content, list):
         return isinstance(content, str)
     return bool(content) and all(part["type"] in TEXT_PARTS and part.keys() <= {"type", "text"} for part in content)
@@ -277,19 +259,17 @@ def _side(turn: Turn) -> str:
     return "system" if turn.role == "developer" else turn.role
 
 
-def _part_types(message: Any) -> set[Any]:
-    content = message.get("content") if isinstance(message, dict) else None
-    return {part.get("type") for part in content} if isinstance(content, list) else set()
+def _calls(message: Mapping[str, Any]) -> bool:
+    return "tool_use" in _part_types(message) or any(message.get(key) for key in _CALLS)
 
 
-def _calls(message: Any) -> bool:
-    return "tool_use" in _part_types(message) or (isinstance(message, dict) and any(message.get(key) for key in _CALLS))
+def _answers(message: Mapping[str, Any]) -> bool:
+    return "tool_result" in _part_types(message) or message.get("role") in ("tool", "function")
 
 
-def _answers(message: Any) -> bool:
-    return "tool_result" in _part_types(message) or (
-        isinstance(message, dict) and message.get("role") in ("tool", "function")
-    )
+def _part_types(message: Mapping[str, Any]) -> set[str]:
+    content = message.get("content")
+    return {str(part.get("type")) for part in content if isinstance(part, dict)} if isinstance(content, list) else set()
 
 
 def _kind(value: Any) -> str:

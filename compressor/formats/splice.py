@@ -8,6 +8,7 @@ from typing import Any
 from compressor.errors import InputError
 
 Path = tuple[str | int, ...]
+"""Keys and list positions that lead to a value inside a JSON document."""
 
 # Long runs without a quote, bracket or comma are skipped in one step; a string is linear in its length.
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{},:]|[^\s\[\]{},:"]+', re.DOTALL)
@@ -33,6 +34,20 @@ def parse(raw: str, where: str = "") -> Any:
         raise InputError(f"{where}the JSON is nested too deeply.") from None
     except InputError as error:
         raise InputError(f"{where}{error}") from None
+
+
+def at(document: Any, path: Path) -> Any:
+    """The value at a path."""
+    for step in path:
+        document = document[step]
+    return document
+
+
+def copy(value: Any) -> Any:
+    """A copy of the lists and dicts of a document; other values are shared."""
+    if isinstance(value, dict):
+        return {key: copy(item) for key, item in value.items()}
+    return [copy(item) for item in value] if isinstance(value, list) else value
 
 
 def splice(raw: str, edits: Mapping[Path, str | None]) -> str:

@@ -83,10 +83,10 @@ def _labels(source: str) -> list[Label]:
         start, end = line.span()
         if start == 0 and source[0] == "\ufeff":
             start = 1
-        label = match_label(source, start, end)
+        label = match_label(source, start, end) if start < end else None
         if label is not None:
             candidates.append(label)
-        if label is not None or not source[start:end].isspace():
+        if label is not None or source[start:end].strip():
             n_lines += 1
     return choose(candidates, n_lines)
 
