@@ -1,0 +1,151 @@
+"""Numbers: figures, number words, amounts with their units, dates, times, and what identifies a thing."""
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+from compressor.protection.lexicons import lexicon
+from compressor.protection.view import View
+from compressor.structure import MARKER, Range, lines
+from compressor.words import UNSPACED, WIDE_MARKS, has_unspaced
+
+_SHAPES = lexicon("shapes")
+_EN, _ZH, _UNITS = _SHAPES["english"], _SHAPES["chinese"], _SHAPES["units"]
+
+
+def _any(words: str) -> str:
+    """An expression for any of the words, the longest first."""
+    return "|".join(re.escape(word) for word in sorted(words.split(), key=len, reverse=True))
+
+
+_FIGURE = "\\d\u00b2\u00b3\u00b9\u00bc-\u00be\u2070\u2074-\u2079\u2150-\u218b\u2460-\u249b"
+# From the first figure of a run to its end, without the punctuation behind.
+_FIGURES = re.compile(f"[{_FIGURE}](?:[^\\s{UNSPACED}{WIDE_MARKS}]{{0,400}}[\\w%°€$£])?")
+_LISTED = re.compile(f"^(?:{MARKER.pattern})", re.MULTILINE)
+
+_SMALL = _any(" ".join((_EN["units"], _EN["tens"], _EN["scales"])))
+_COUNT = f"(?:{_SMALL}|{_any(_EN['fractions'])}|{_any(_EN['ordinals'])})"
+_LETTER = "A-Za-z0-9_\u00c0-\u024f"
+_NUMBER_WORDS = re.compile(
+    f"(?<![{_LETTER}])(?=[A-Za-z])(?:(?:a|an)[ ](?=(?:{_any(_EN['scales'])}|half|third|quarter|couple|fifth|tenth|double)(?![{_LETTER}'’])))?"
+    f"(?:{_COUNT}|{_any(_EN['others'])})(?:[ -](?:and[ ]|a[ ]|oh[ ]|point[ ])?(?:{_COUNT})(?![{_LETTER}]))*(?![{_LETTER}]|['’]s (?!worth))",
+    re.IGNORECASE,
+)
+_PRONOUN_BEFORE = re.compile(r"([A-Za-z]+)[ ]$")
+_WORD_AFTER = re.compile(r"[ ]([A-Za-z]+(?:['’][a-z]+)?)")
+_NOT_ONE, _NOT_COUNTED = frozenset(_EN["not_one"].split()), frozenset(_EN["not_counted"].split())
+_IDLE_SECOND = frozenset("a one just per every each split".split())
+
+_CALENDAR = re.compile(
+    f"(?<![{_LETTER}])(?=[A-Za-z])(?:(?:{_any(_EN['months'].replace(' march ', ' ').replace(' mar ', ' ').replace(' jun ', ' '))}|{_any(_EN['weekdays'])}|{_any(_EN['days'])})(?:['’]s)?"
+    f"|(?-i:March|Mar|Jun|(?<!^)(?<![.!?][ ])May(?=[ ,.]|$)|{_any(_EN['short_days'])}(?![ ]?[a-z]{{3}}ly))|(?<=of )(?:march|may)|(?:march|may)(?= (?:the )?(?:\\d|{_SMALL}|{_any(_EN['ordinals'])}))"
+    f"|(?:this|next|last|tomorrow|yesterday|every|each|coming|following|previous|past|early|mid|late)[ -](?:{_any(_EN['periods'])}|{_any(_EN['weekdays'])}|{_any(_EN['months'])})(?:['’]s|s)?"
+    f"|(?:in the|on (?:{_any(_EN['weekdays'])})|{_any(_EN['weekdays'])}) (?:morning|afternoon|evening|night)s?|at night"
+    f"|quarter[ ](?:past|to)|half[ ]past|per[ ]?cent)(?![{_LETTER}])",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+_JOIN = re.compile(
+    r"[ \u00a0\u202f\u2009]?(?:[-–—~/:.+×x*=^()]{0,2})[ \u00a0\u202f\u2009]?"
+    r"| (?:to|and|or|of|by|x|in|past|until|till|through|thru|vs|out of|of the|the|at|on|times|minus|plus|over|into|point|oh) |(?:至|到|或|比|、|—|～|-|~|乘|/)",
+    re.IGNORECASE,
+)
+_SCALE = f"(?:[ \u00a0\u202f-]?(?:{_any(_UNITS['scales'])})(?![A-Za-z])(?:\\s(?:of\\s|d['’]|de\\s)?)?)?"
+_AFTER = re.compile(
+    f"(?:\\s?\\+)?{_SCALE}(?:[ \u00a0\u202f-]{{0,2}}(?:(?:business|working|calendar|full|more|square|cubic|nautical|light)[ -])?(?:(?-i:{_any(_UNITS['exact'])})(?![{_LETTER}])|(?:{_any(_UNITS['words'].replace('-', '~')).replace('~', '[ -]')})(?![{_LETTER}])"
+    "(?:[ ](?:old|ago|and[ ]a[ ]half)(?![A-Za-z]))?|(?:an?[ ])?(?:hour|day|year|month|dozen|million|minute|mile)(?![A-Za-z])|[%‰°€$£¥₹₩])(?:/[A-Za-z]{1,4}(?![A-Za-z]))?)?",
+    re.IGNORECASE,
+)
+_BEFORE = re.compile(
+    f"(?:(?<![{_LETTER}])(?:(?:{_any(_EN['labels'])})[.:]?\\s?|(?-i:{_any(' '.join(w for w in _UNITS['exact'].split() if len(w) == 3 and w.isupper()))})\\s)"
+    f"|[A-Z]{{0,3}}[$€£¥₹₩₽₺₫₴]\\s?|(?:between|from)\\s|[±≈<>≤≥~×−+=]{{1,2}}\\s?|(?<=\\s)[(+-]|人民币|￥)$",
+    re.IGNORECASE,
+)
+_LABELLED = re.compile(f"(?<![{_LETTER}])(?:{_any(_EN['labels'])})\\s(?-i:[A-Z](?![{_LETTER}'’])|[IVXLC]{{2,6}}(?![{_LETTER}]))", re.IGNORECASE)
+
+# One place inside a run without spaces is enough: the word around it is protected.
+_NAMED_THINGS = re.compile(
+    r"(?<=[\w.+-])@(?=[\w-]+\.\w)|(?<=[a-z0-9])://(?=\S)|\bwww\.(?=\w)|(?<![\w.])(?:[~.]{0,2}/(?=[\w.-]*\w)(?!\w(?![\w/.-])))|\w/[\w.-]{1,200}/(?=\w)|\w/[\w-]{1,200}\.(?=[a-z]\w)"
+    r"|\b[A-Za-z]:\\|\\\\(?=\w)|(?<=[a-zA-Z])\\(?=\w)"
+    r"|(?<=\w)\.(?:py|js|ts|tsx|jsx|md|txt|json|jsonl|ya?ml|toml|csv|tsv|xlsx?|docx?|pptx?|pdf|png|jpe?g|gif|svg|zip|tar|gz|sh|sql|html?|css|java|go|rs|rb|php|cpp|hpp|cs|log|cfg|conf|ini|env|lock|exe|dll|so|parquet|ipynb|mp3|mp4|wav|com|org|net|io|dev|local|example|eu|uk|de|fr|cn)\b"
+    r"|(?<![\w-])--(?=[A-Za-z])|(?<=[ `(])-[A-Za-z](?=[ =`)]|$)|(?<=[ `(])-[a-z]{2,4}(?=[ `])|(?<![\w$])\$\{?(?=[A-Za-z_])|\b[A-Za-z_]\w{0,60}=(?=[^\s=])|%[A-Z_]{2,40}%|\blocalhost\b|[^\s\w]?#(?=\d)",
+    re.MULTILINE,
+)
+
+_NUMERAL = "0-9０-９零〇一二两三四五六七八九十百千万亿"
+_ZH_UNIT = _any(_ZH["units"])
+_ZH_NUMBERS = re.compile(
+    f"(?P<idiom>{_any(_ZH['idioms'])}|{_any(_ZH['greetings'])})(?!(?<=十分)钟)"
+    f"|第[{_NUMERAL}几]+(?:{_ZH_UNIT})?|百分之[{_NUMERAL}点.几]+|[{_NUMERAL}]+分之[{_NUMERAL}几]+|[{_NUMERAL}]+(?=分之)"
+    f"|(?:大|星期|周|礼拜)?(?:{_any(_ZH['times'])})|(?:上|下|这|本|每)?(?:周|星期|礼拜)[一二三四五六日天](?![{_NUMERAL}]?[个次条年遍])|大年[{_NUMERAL}]+|初[一二三四五六七八九十]+"
+    f"|(?:上|好几|几|数|成|近|约|过|小|大)?(?<=[上几数成近约过])[十百千万亿]+(?:{_ZH_UNIT})?"
+    f"|(?<=[\\d０-９])[ ]?(?:多|几|来|余)?[{_NUMERAL}]*(?:多|来|余)?[ ]?(?:{_ZH_UNIT}|[{_NUMERAL}])(?:半|多|左右)?(?:钱|人民币)?"
+    f"|[{_NUMERAL}几]{{0,4}}(?:[二三四五六七八九十][点][零一二三四五六七八九半]+)(?:{_ZH_UNIT})?"
+    f"|(?:好)?几(?:[十百千万亿]+)?(?:多)?(?:{_ZH_UNIT})|[{_NUMERAL}]{{2,}}(?:多|几|来|余)?(?:{_ZH_UNIT})?(?:半|多)?"
+    f"|一(?:{_any(_ZH['counted_once'])})(?:半)?|(?<=[只仅就少多每唯同任不没哪第有过])一(?:{_ZH_UNIT})(?=.)|[二两三四五六七八九十](?:多|几|来)?(?:{_ZH_UNIT})?(?:半)?|一半|半(?:个?(?:{_ZH_UNIT}))?"
+)
+
+
+def numbers(view: View) -> Iterable[Range]:
+    """Every word with a figure in it, number words, units, dates and times, ranges, versions, addresses, paths, flags.
+
+    The number of a list item at the start of its line is not protected. `one` counts as a number where it counts
+    something (`one week`, `at least one`), not as a pronoun (`the right one`).
+    """
+    text = view.text
+    yield from (thing.span() for thing in _NAMED_THINGS.finditer(text))
+    yield from (label.span() for label in _LABELLED.finditer(text))
+    chinese = has_unspaced(text)
+    if chinese:
+        yield from (found.span() for found in _ZH_NUMBERS.finditer(text) if not found["idiom"])
+    atoms = sorted(chain(_figures(text), _words(text), (date.span() for date in _CALENDAR.finditer(text))))
+    yield from _amounts(text, atoms)
+
+
+def _figures(text: str) -> Iterator[Range]:
+    markers = {end: marker.start() for marker in _LISTED.finditer(text) for end in range(marker.start(), marker.end())}
+    for figures in _FIGURES.finditer(text):
+        if figures.start() not in markers:
+            yield figures.span()
+
+
+def _words(text: str) -> Iterator[Range]:
+    for words in _NUMBER_WORDS.finditer(text):
+        start, end = words.span()
+        said = words.group().lower()
+        if said in ("one", "second", "half"):
+            before = _PRONOUN_BEFORE.search(text, max(0, start - 24), start)
+            after = _WORD_AFTER.match(text, end)
+            previous, following = before[1].lower() if before else "", after[1].lower() if after else ""
+            if said == "one" and not _counts(previous, following):
+                continue
+            if said == "second" and previous in _IDLE_SECOND and (not following or following in _NOT_COUNTED):
+                continue
+        yield start, end
+
+
+def _counts(previous: str, following: str) -> bool:
+    """Whether `one` between these two words is a number."""
+    if previous in ("least", "most", "only", "just", "than", "exactly", "number", "or", "to") or following in ("of", "more", "or", "by", "in"):
+        return previous not in ("this", "that", "which") and not (previous in ("or", "to") and following in _NOT_COUNTED)
+    return bool(following) and following not in _NOT_COUNTED and previous not in _NOT_ONE and following != "another"
+
+
+def _amounts(text: str, atoms: list[Range]) -> Iterator[Range]:
+    """Each number with its unit and label; numbers that only a joining word or mark parts become one range."""
+    begin, reach = -1, -1
+    for start, end in atoms:
+        after = _AFTER.match(text, end)
+        stop = after.end() if after else end
+        if text[end:stop].isspace():
+            stop = end
+        before = _BEFORE.search(text, max(0, start - 14), start)
+        first = before.start() if before else start
+        if begin >= 0 and (first <= reach or (start - reach <= 10 and _JOIN.fullmatch(text, reach, start))):
+            reach = max(reach, stop)
+            continue
+        if begin >= 0:
+            yield begin, reach
+        begin, reach = first, stop
+    if begin >= 0:
+        yield begin, reach

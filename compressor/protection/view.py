@@ -1,0 +1,77 @@
+"""One turn as the protection rules see it."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from compressor.scoring import Array, Scores
+from compressor.structure import Range, sentences
+from compressor.transcript import Transcript, Turn
+from compressor.words import Word, by_turn
+
+
+@dataclass(frozen=True)
+class View:
+    """One turn as the rules see it.
+
+    Args:
+        turn: The turn.
+        words: (start, end) characters of its words, in order.
+        entity, pin: The scorer's probabilities for its words. Shape: (n_words,).
+        thresholds: From which probability a word counts as `entity` or `pin`.
+        previous: The turn before, if any.
+        verbatim: Why the whole turn is kept (`last 4 turns`, `system turn`, ...), or an empty string.
+    """
+
+    turn: Turn
+    words: tuple[Range, ...]
+    entity: Array
+    pin: Array
+    thresholds: Mapping[str, float]
+    previous: Turn | None = None
+    verbatim: str = ""
+
+    @property
+    def text(self) -> str:
+        """The text of the turn."""
+        return self.turn.text
+
+    @cached_property
+    def sentences(self) -> tuple[Range, ...]:
+        """Its sentences."""
+        return sentences(self.text)
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """The first character of each word, for searching. Shape: (n_words,)."""
+        return np.array([start for start, _ in self.words], dtype=np.int64)
+
+    def inside(self, start: int, end: int) -> range:
+        """The indices of the words that touch the characters `start` to `end` (excluded)."""
+        first = int(np.searchsorted(self.starts, start, "right")) - 1
+        if first < 0 or self.words[first][1] <= start:
+            first += 1
+        return range(first, max(first, int(np.searchsorted(self.starts, end, "left"))))
+
+
+def views_of(
+    transcript: Transcript,
+    words: Sequence[Word],
+    scores: Sequence[Scores],
+    thresholds: Sequence[Mapping[str, float]],
+    verbatim: Sequence[str],
+) -> list[View]:
+    """A view of each turn; `scores`, `thresholds` and `verbatim` hold one entry a turn."""
+    previous = (None, *transcript.turns)
+    own = by_turn(transcript, words)
+    return [
+        View(turn, tuple((word.start, word.end) for word in own[index]), scores[index].entity, scores[index].pin, thresholds[index], previous[index], verbatim[index])
+        for index, turn in enumerate(transcript.turns)
+    ]
+
+
+Rule = Callable[[View], Iterable[Range]]
+"""From a turn to the ranges of characters that must stay; every word that a range touches is protected."""
