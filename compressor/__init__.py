@@ -1,0 +1,32 @@
+"""compressor shrinks conversation transcripts by deleting low-signal words and nothing else."""
+
+from compressor.api import compress
+from compressor.errors import CompressorError, ContractError, InputError, ModelError, PolicyError, ScorerError
+from compressor.pipeline import Compressor
+from compressor.policy import Policy
+from compressor.protection import RULES
+from compressor.report import Report
+from compressor.result import CompressionResult
+from compressor.tokens import TokenCounter
+from compressor.transcript import Span, Transcript, Turn
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "RULES",
+    "CompressionResult",
+    "Compressor",
+    "CompressorError",
+    "ContractError",
+    "InputError",
+    "ModelError",
+    "Policy",
+    "PolicyError",
+    "Report",
+    "ScorerError",
+    "Span",
+    "TokenCounter",
+    "Transcript",
+    "Turn",
+    "compress",
+]

@@ -1,0 +1,5 @@
+"""`python -m compressor`: the command line."""
+
+from compressor.cli import main
+
+main()

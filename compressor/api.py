@@ -1,0 +1,31 @@
+"""One call for one transcript."""
+
+from functools import lru_cache
+from typing import Any
+
+from compressor.pipeline import Compressor
+from compressor.result import CompressionResult
+from compressor.tokens import TokenCounter
+
+
+def compress(source: Any, *, model: str = "default", token_counter: TokenCounter | str | None = None, **options: Any) -> CompressionResult:
+    """Compress one transcript: delete its low-signal words and nothing else.
+
+    Args:
+        source: A string (`Name: text` lines become turns), a list of chat messages (OpenAI or Anthropic), a list of
+            strings, or a `Transcript`.
+        model: A shipped model, a model folder, or `heuristic`. It is loaded once a process.
+        token_counter: How budgets and reports count; see `Compressor`.
+        options: Fields of `Policy`: `keep_ratio`, `max_tokens` or `preset`, `keep_last`, ...
+    Raises:
+        CompressorError: The source, an option or the model cannot be used; the message says what is allowed.
+
+    >>> compress("Ann: um, so, the fee is not refundable.\\nBob: okay, okay, thanks!\\n", model="heuristic").text
+    'Ann: the fee is not refundable.\\nBob:\\n'
+    """
+    return _compressor(model, token_counter).compress(source, **options)
+
+
+@lru_cache(maxsize=8)
+def _compressor(model: str, token_counter: TokenCounter | str | None) -> Compressor:
+    return Compressor.from_pretrained(model, token_counter=token_counter)

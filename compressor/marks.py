@@ -1,0 +1,259 @@
+"""Which punctuation stays: marks are never chosen for themselves, they follow the words around them.
+
+A sentence that keeps a word keeps its end mark; a comma needs the clause before it and something after it; brackets,
+quotes and emphasis need a word between them; a list marker or heading sign needs a word on its line. Each mark is kept
+when two ranges of words both keep a word, so that keeping more words never loses a mark.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from compressor.structure import MARKER, lines, sentences
+from compressor.transcript import Transcript, Turn
+from compressor.words import BRACKETS, Word, has_unspaced, is_mark
+
+Mask = NDArray[np.bool_]
+Indices = NDArray[np.int64]
+
+_END = frozenset(".!?…。！？｡।؟")
+_CLAUSE = frozenset(",;:，、；：،؛…—–-")
+_WIDE_BRACKETS = {"）": "（", "】": "【", "」": "「", "』": "『", "》": "《", "〉": "〈", "］": "［", "｝": "｛", "”": "“", "’": "‘", "»": "«", "›": "‹"}
+_CLOSERS = {**BRACKETS, **_WIDE_BRACKETS, "\u2069": "\u2066\u2067\u2068", "\u202c": "\u202a\u202b\u202d\u202e"}
+_OPENERS = frozenset("".join(_CLOSERS.values()))
+_SAME = frozenset("\"'*_`")
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """The dependencies of one transcript's marks, ready to be applied to any choice of words.
+
+    Args:
+        follows: True for words that are never ranked because they follow others. Shape: (n_words,).
+        content: True for words that are no marks. Shape: (n_words,).
+        spaced: True for content of scripts that put spaces between words. Shape: (n_words,).
+        rows: A row a mark: its word, then the two ranges (start, end, start, end) of which both must keep a word.
+            Shape: (n_marks, 5).
+        separators: A row a word that keeps two words of spaced script apart where the source has no space between
+            them: the separator, the word before it, and the end of the chain in which a later one may stand. Shape:
+            (n_separators, 3).
+    """
+
+    follows: Mask
+    content: Mask
+    spaced: Mask
+    rows: Indices
+    separators: Indices
+
+    def close(self, keep: Mask) -> Mask:
+        """Add the marks and separators that the kept words ask for.
+
+        Args:
+            keep: True where a word stays. Shape: (n_words,).
+        Returns:
+            A new mask, a superset of `keep`; it grows with `keep`. Shape: (n_words,).
+        """
+        keep = keep.copy()
+        if len(self.separators):
+            word, before, stop = self.separators.T
+            count = _counts(keep & self.spaced)
+            keep[word[keep[before] & (count[stop] - count[before + 1] > 0)]] = True
+        if len(self.rows):
+            word, left, left_end, right, right_end = self.rows.T
+            count = _counts(keep & self.content)
+            keep[word[(count[left_end] > count[left]) & (count[right_end] > count[right])]] = True
+        return keep
+
+
+def find_marks(transcript: Transcript, words: Sequence[Word], protected: Mask) -> Marks:
+    """Find what each mark of a transcript depends on.
+
+    Args:
+        words: All words of the transcript.
+        protected: True for words that stay in any case. Shape: (n_words,).
+    """
+    n = len(words)
+    content, spaced = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
+    rows: list[tuple[int, int, int, int, int]] = []
+    separators: list[tuple[int, int, int]] = []
+    first = 0
+    while first < n:
+        turn, stop = words[first].turn, first
+        while stop < n and words[stop].turn == turn:
+            stop += 1
+        reader = _TurnReader(transcript.turns[turn], words[first:stop], protected[first:stop].tolist())
+        content[first:stop], spaced[first:stop] = reader.content, reader.spaced
+        rows.extend((i + first, a + first, b + first, c + first, d + first) for i, (a, b, c, d) in reader.marks().items())
+        separators.extend((i + first, before + first, end + first) for i, before, end in reader.separators())
+        first = stop
+    follows = np.zeros(n, np.bool_)
+    follows[[row[0] for row in rows]] = True
+    return Marks(follows, content, spaced, np.array(rows, np.int64).reshape(-1, 5), np.array(separators, np.int64).reshape(-1, 3))
+
+
+def _counts(mask: Mask) -> Indices:
+    return np.concatenate(([0], np.cumsum(mask, dtype=np.int64)))
+
+
+class _TurnReader:
+    """Reads the marks of one turn; every index is that of a word within the turn."""
+
+    def __init__(self, turn: Turn, words: Sequence[Word], protected: Sequence[bool]) -> None:
+        self.words = words
+        self.protected = protected
+        self.text = turn.text
+        self.texts = [turn.text[word.start : word.end] for word in words]
+        self.starts = np.array([word.start for word in words], np.int64)
+        self.mark = [is_mark(text) for text in self.texts]
+        self.content = np.array([not mark for mark in self.mark], np.bool_)
+        unspaced = has_unspaced(turn.text)
+        self.spaced = np.array([not mark and not (unspaced and has_unspaced(text)) for mark, text in zip(self.mark, self.texts, strict=True)], np.bool_)
+        self.markers = self._markers()
+        for index in self.markers:
+            self.content[index] = self.spaced[index] = False
+        self.count = _counts(self.content).tolist()
+
+    def marks(self) -> dict[int, tuple[int, int, int, int]]:
+        """The two ranges of words that each mark needs. A mark for which there are none is left to be ranked."""
+        found = dict(self.markers)
+        pairs = self._pairs()
+        for start, end in self._sentences():
+            tail = end
+            while tail > start and self.mark[tail - 1]:
+                tail -= 1
+            clause = start
+            for index in range(start, end):
+                if not self.mark[index] or index in found:
+                    continue
+                need = self._need(index, (start, end), tail, clause, pairs)
+                if need is not None:
+                    found[index] = need
+                if self.texts[index][0] in _CLAUSE:
+                    clause = index + 1
+        return found
+
+    def _need(self, index: int, sentence: tuple[int, int], tail: int, clause: int, pairs: dict[int, tuple[int, int]]) -> tuple[int, int, int, int] | None:
+        start, end = sentence
+        char = self.texts[index][0]
+        if index in pairs:
+            return self._both(pairs[index], pairs[index])
+        if index >= tail and char in _END:
+            needed = (self._after_equal(index, start), end)
+            return self._both(needed, needed)
+        left, right = self._attached(index)
+        if char in _CLAUSE and (left or not right):
+            before = (clause, index) if self._has(clause, index) else (start, index)
+            return self._both(before, (index + 1, end))
+        if left and char in _END:  # of an abbreviation: where nothing follows, the end mark of the sentence serves
+            return self._both((index - 1, index), (index + 1, end))
+        if left:
+            return self._both((index - 1, index), (index - 1, index)) or self._both(*self._neighbours(index, sentence))
+        if right:
+            return self._both((index + 1, index + 2), (index + 1, index + 2)) or self._both(*self._neighbours(index, sentence))
+        return self._both(*self._neighbours(index, sentence))
+
+    def _after_equal(self, index: int, start: int) -> int:
+        """Behind the last equal mark of the sentence that stays in any case: two in a row would be fused."""
+        char = self.texts[index][0]
+        for at in range(index - 1, start - 1, -1):
+            if self.protected[at] and self.texts[at][0] == char and self._has(at + 1, index):
+                return at + 1
+        return start
+
+    def _both(self, left: tuple[int, int], right: tuple[int, int]) -> tuple[int, int, int, int] | None:
+        """Both ranges, or the one that holds any word twice; None where neither does."""
+        if not self._has(*left):
+            left = right
+        if not self._has(*right):
+            right = left
+        return (*left, *right) if self._has(*left) else None
+
+    def _has(self, start: int, end: int) -> bool:
+        return end > start and self.count[end] > self.count[start]
+
+    def _attached(self, index: int) -> tuple[bool, bool]:
+        left = index > 0 and self.words[index - 1].end == self.words[index].start
+        right = index + 1 < len(self.words) and self.words[index + 1].start == self.words[index].end
+        return left, right
+
+    def _neighbours(self, index: int, sentence: tuple[int, int]) -> tuple[tuple[int, int], tuple[int, int]]:
+        """The nearest words before and after a mark that stands alone."""
+        start, end = sentence
+        before, after = index - 1, index + 1
+        while before >= start and not self.content[before]:
+            before -= 1
+        while after < end and not self.content[after]:
+            after += 1
+        return (max(before, start), before + 1), (after, min(after + 1, end))
+
+    def _range(self, start: int, end: int) -> tuple[int, int]:
+        """The words that begin inside a range of characters."""
+        first, last = np.searchsorted(self.starts, (start, end)).tolist()
+        return first, last
+
+    def _sentences(self) -> list[tuple[int, int]]:
+        return [self._range(start, end) for start, end in sentences(self.text)]
+
+    def _markers(self) -> dict[int, tuple[int, int, int, int]]:
+        """The words of list markers and heading signs, each with the rest of its line."""
+        found: dict[int, tuple[int, int, int, int]] = {}
+        for start, end in lines(self.text):
+            marker = MARKER.match(self.text, start, end)
+            if marker is None:
+                continue
+            first, body = self._range(start, marker.end())
+            _, stop = self._range(start, end)
+            if any(not mark for mark in self.mark[body:stop]):
+                found.update((index, (body, stop, body, stop)) for index in range(first, body))
+        return found
+
+    def _pairs(self) -> dict[int, tuple[int, int]]:
+        """The words between each pair of brackets, quotation marks or signs of emphasis, for both of its marks."""
+        found: dict[int, tuple[int, int]] = {}
+        open_marks: list[int] = []
+        for index, text in enumerate(self.texts):
+            if not self.mark[index]:
+                continue
+            partner = next((at for at in range(len(open_marks) - 1, max(-1, len(open_marks) - 9), -1) if self._closes(open_marks[at], index)), None)
+            if partner is not None:
+                opener = open_marks[partner]
+                del open_marks[partner:]
+                if self._has(opener + 1, index):
+                    found[opener] = found[index] = (opener + 1, index)
+            elif text[0] in _OPENERS or text[0] in _SAME:
+                open_marks.append(index)
+        return found
+
+    def _closes(self, opener: int, index: int) -> bool:
+        first, text = self.texts[opener], self.texts[index]
+        if text[0] in _CLOSERS:
+            return first[0] in _CLOSERS[text[0]]
+        # Equal signs on both sides: the first must open a word and the second must not, on one line.
+        return (
+            text[0] in _SAME
+            and first == text
+            and not self._opens(index)
+            and "\n" not in self.text[self.words[opener].end : self.words[index].start]
+        )
+
+    def _opens(self, index: int) -> bool:
+        left, right = self._attached(index)
+        return right and not left
+
+    def separators(self) -> list[tuple[int, int, int]]:
+        """Words that keep two words of spaced script from being fused where there is no space between them."""
+        found: list[tuple[int, int, int]] = []
+        n = len(self.words)
+        chain = 0
+        while chain < n:
+            stop = chain + 1
+            while stop < n and self.words[stop - 1].end == self.words[stop].start:
+                stop += 1
+            cores = [index for index in range(chain, stop) if self.spaced[index] or index in self.markers and not self.mark[index]]
+            for core, following in zip(cores, cores[1:], strict=False):
+                between = range(core + 1, following)
+                found.append((next((index for index in between if self.content[index]), between[0]), core, stop))
+            chain = stop
+        return found

@@ -1,0 +1,76 @@
+"""Words that stay for the sake of the shape: turns keep their place, and no name moves to where a label would stand."""
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from compressor.formats import drop, removable
+from compressor.policy import Policy
+from compressor.selection import Choice, Mask, best_of_each
+from compressor.transcript import Transcript
+from compressor.words import Word
+
+_MESSAGES = frozenset({"messages", "json", "jsonl"})
+
+
+def keep_places(transcript: Transcript, words: Sequence[Word], choice: Choice, policy: Policy) -> Mask:
+    """The best word of each block that must not become empty and of which no rule keeps a word. Shape: (n_words,)."""
+    free = _free(transcript, policy)
+    needs_word = [index not in free for index in range(len(transcript))]
+    groups, needy = np.zeros(len(words), np.int64), []
+    at = 0
+    for index, turn in enumerate(transcript.turns):
+        for _, end in turn.blocks or ((0, len(turn.text)),):
+            while at < len(words) and words[at].turn == index and words[at].start < end:
+                groups[at] = len(needy)
+                at += 1
+            needy.append(needs_word[index])
+    empty = np.array(needy, np.bool_)
+    empty[groups[choice.base]] = False
+    return best_of_each(groups, empty, choice.scores, choice.candidates)
+
+
+def keep_labels_apart(transcript: Transcript, words: Sequence[Word]) -> Mask:
+    """The word before a speaker's name and colon inside a text: `I told Bob: wait` must not begin a turn of Bob's.
+
+    Returns:
+        True for that word and the name. Shape: (n_words,).
+    """
+    kept = np.zeros(len(words), np.bool_)
+    names = {turn.speaker for turn in transcript.turns if turn.speaker}
+    if transcript.format != "text" or not names:
+        return kept
+    name = re.compile(f"(?:{'|'.join(map(re.escape, sorted(names, key=len, reverse=True)))})\\s*[:：]")
+    starts = np.array([(word.turn, word.start) for word in words], np.int64).reshape(-1, 2)
+    for index, turn in enumerate(transcript.turns):
+        for found in name.finditer(turn.text):
+            inside = np.flatnonzero((starts[:, 0] == index) & (starts[:, 1] >= found.start()) & (starts[:, 1] < found.end()))
+            if len(inside) and inside[0] and words[inside[0] - 1].turn == index:
+                kept[inside[0] - 1 : inside[-1] + 1] = True
+    return kept
+
+
+def drop_emptied(output: Transcript, policy: Policy) -> Transcript:
+    """Mark the emptied messages that go, where the policy lets them."""
+    if policy.emptied != "drop":
+        return output
+    free = _free(output, policy)
+    return output.with_turns(drop(turn) if index in free and not turn.text else turn for index, turn in enumerate(output.turns))
+
+
+def _free(transcript: Transcript, policy: Policy) -> frozenset[int]:
+    """The turns that may become empty."""
+    mode = policy.emptied
+    if mode == "auto":
+        mode = "word" if transcript.format in _MESSAGES else "empty"
+    if mode == "word":
+        return frozenset()
+    if mode == "empty" or transcript.format not in _MESSAGES:
+        return frozenset(range(len(transcript)))
+    free: set[int] = set()
+    for index in range(len(transcript)):
+        # Never two in a row: each was judged as if its neighbours stayed.
+        if index - 1 not in free and removable(transcript, index):
+            free.add(index)
+    return frozenset(free)
