@@ -57,8 +57,7 @@ class Protection:
     @property
     def mask(self) -> NDArray[np.bool_]:
         """True where any rule asked. Shape: (n_words,)."""
-        mask: NDArray[np.bool_] = self.asked.any(axis=0)
-        return mask
+        return np.asarray(self.asked.any(axis=0), np.bool_)
 
     def rules_of(self, word: int) -> tuple[str, ...]:
         """The names of the rules that asked for a word."""
@@ -78,7 +77,7 @@ def protect(views: Sequence[View], rules: Mapping[str, Rule]) -> Protection:
     for view in views:
         if view.words:
             for row, name in enumerate(names):
-                for start, end in rules[name](view):
+                for start, end in view.run(rules[name]):
                     found = view.inside(start, end)
                     asked[row, first + found.start : first + found.stop] = True
         first += len(view.words)

@@ -36,16 +36,16 @@ def scope(view: View) -> Iterable[Range]:
 
     In English the next content word of the clause and the function words up to it, fillers left out; of negations and
     modals also the auxiliary and the subject directly before. Where nothing follows in the clause, what stands before.
-    Of a number the counted noun, and the preposition that makes it a limit. In Chinese all pieces up to the next content
-    piece, as a gap there would make another word. Nothing is looked for across a clause mark, save past an aside such as
-    `, you know,`.
+    Of a number the counted noun, and the preposition that makes it a limit. In Chinese all pieces up to the next
+    content piece, as a gap there would make another word. Nothing is looked for across a clause mark, save past an
+    aside such as `, you know,`.
     """
     if not view.words:
         return ()
     text = _Text(view)
     kept: set[int] = set()
     for kind, rule in _TRIGGERS.items():
-        for start, end in rule(view):
+        for start, end in view.run(rule):
             first, last = bisect_right(text.ends, start), bisect_left(text.starts, end) - 1
             if first <= last and text.clause[first] != PLEASANTRY:
                 trigger = " ".join(text.folded[start:end].split())
@@ -75,7 +75,8 @@ class _Text:
         if trigger in _set("en", "alone") or trigger in _set("en", "joining"):
             return
         after = list(self._after(last, noun=kind == "quantifiers" or trigger == "no"))
-        yield from after
+        plain = kind in ("quantifiers", "conditions")  # the `you` of `if you cancel` goes without saying
+        yield from (index for index in after if not (plain and self.words[index] in _set("en", "obvious")))
         if trigger in _set("en", "pairs"):
             yield from self._before(first)
         elif kind in ("negation", "modals") and self._has_subject(first, kind, trigger):
@@ -98,13 +99,12 @@ class _Text:
         yield from after
         if trigger in _set("zh", "pairs") or not after:
             yield from self._back(first)
-        elif first and self.words[first - 1] in _set("zh", "pronouns") and self._joined(first - 1, first):
-            if kind in ("negation", "modals"):
-                yield first - 1
+        elif kind in ("negation", "modals") and first and self.words[first - 1] in _set("zh", "pronouns"):
+            yield first - 1
 
     def _joined(self, one: int, other: int) -> bool:
         """Whether two words exist and stand in the same clause."""
-        return 0 <= one and other < len(self.words) and self.clause[one] == self.clause[other]
+        return one >= 0 and other < len(self.words) and self.clause[one] == self.clause[other]
 
     def _after(self, last: int, noun: bool) -> Iterator[int]:
         """The next content word of the clause with the function words before it; of a noun phrase its noun too."""
@@ -162,6 +162,8 @@ class _Text:
                 return
             if self.words[index] in _set("en", "auxiliaries"):
                 yield index
+            elif self.words[index] in _set("en", "expletives"):
+                return
             elif self.words[index] in _set("en", "pronouns") or self.kinds[index] == _CONTENT:
                 yield index
                 return

@@ -26,10 +26,11 @@ _UNSPACED = re.compile(f"[{UNSPACED}]")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _PASTED = re.compile(
     r"""\s*(?:
-        [\[({]?\d{2,4}[-/:.]\d{2}[-/:.]\d{2} | \[?(?:ERROR|WARN(?:ING)?|INFO|DEBUG|TRACE|FATAL)\b     # a log
-        | at\s+[\w.$]+\( | \S{1,200}:\d+[:)\s] | [\w.]{1,80}(?:Error|Exception)\b | Traceback\b | File\s"  # an error
-        | [{}\[\]<|#$] | >> | // | /\* | "[\w-]{1,80}":                                              # data, a table, a comment
-        | (?:def|class|import|from|return|const|let|var|function|public|if|for|while)\b.*[:;{(]\s*$ | .*[;{}]\s*$  # code
+        [\[({]?\d{2,4}[-/:.]\d{2}[-/:.]\d{2} | \[?(?:ERROR|WARN(?:ING)?|INFO|DEBUG|TRACE|FATAL)\b  # a log
+        | at\s+[\w.$]+\( | \S{1,200}:\d+[:)\s] | [\w.]{1,80}(?:Error|Exception)\b | Traceback\b | File\s"
+        | [{}\[\]<|#$] | >> | // | /\* | "[\w-]{1,80}":  # data, a table, a comment
+        | (?:def|class|import|from|return|const|let|var|function|public|if|for|while)\b.*[:;{(]\s*$
+        | .*[;{}]\s*$  # code
     )""",
     re.VERBOSE,
 )
@@ -141,11 +142,9 @@ def _size(text: str, limit: int) -> bool:
 
 @lru_cache(maxsize=4)
 def _openers(lang: str) -> "re.Pattern[str]":
-    pins = lexicon(lang)["pins"]
-    verbs = "|".join(sorted(pins["verbs"].split(), key=len, reverse=True)) or "(?!)"
-    openers = [entry.replace("<verb>", f"(?:{verbs})") for entry in pins["openers"]]
+    leads = expression(lang, lexicon(lang)["pins"]["leads"])
     gap = r"[\s,.!:;~…*_\"'“‘(（-]*"
-    return re.compile(f"[^\\w]*(?:{expression(lang, pins['leads'])}{gap}){{0,4}}{expression(lang, openers)}")
+    return re.compile(f"[^\\w]*(?:{leads}{gap}){{0,4}}{_any_of(lang, 'openers')}")
 
 
 def _found(lang: str, name: str, sentence: str) -> bool:
@@ -154,7 +153,13 @@ def _found(lang: str, name: str, sentence: str) -> bool:
 
 @lru_cache(maxsize=8)
 def _searches(lang: str, name: str) -> "re.Pattern[str]":
-    return re.compile(expression(lang, lexicon(lang)["pins"][name]))
+    return re.compile(_any_of(lang, name))
+
+
+def _any_of(lang: str, name: str) -> str:
+    pins = lexicon(lang)["pins"]
+    verbs = "|".join(sorted(pins["verbs"].split(), key=len, reverse=True)) or "(?!)"
+    return expression(lang, [entry.replace("<verb>", f"(?:{verbs})") for entry in pins[name]])
 
 
 @lru_cache(maxsize=4)

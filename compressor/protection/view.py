@@ -1,7 +1,7 @@
 """One turn as the protection rules see it."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -33,6 +33,13 @@ class View:
     thresholds: Mapping[str, float]
     previous: Turn | None = None
     verbatim: str = ""
+    _found: dict[Callable[..., object], tuple[Range, ...]] = field(default_factory=dict, repr=False, compare=False)
+
+    def run(self, rule: "Rule") -> tuple[Range, ...]:
+        """What a rule protects here; a rule that others build on is run once."""
+        if rule not in self._found:
+            self._found[rule] = tuple(rule(self))
+        return self._found[rule]
 
     @property
     def text(self) -> str:
