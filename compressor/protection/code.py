@@ -1,4 +1,4 @@
-"""Code and other text for machines: it is kept whole, because one lost word breaks all of it."""
+"""Code and other text for programs: it is kept whole, because one lost word breaks all of it."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from compressor.protection.view import View
 from compressor.structure import Range, lines
 
-_FENCE = re.compile(r"(?:^[ \t>]{0,64}(?P<wave>~{3,})|(?P<tick>`{3,}))(?P<info>[^`\r\n]{0,64}$)?", re.MULTILINE)
+_FENCE = re.compile(r"(?:^[ \t>]{0,64}(?P<wave>~{3,})|(?P<tick>`{3,}))(?P<info>[^`\r\n]{0,64}(?=\r?$))?", re.MULTILINE)
 _TICKS = re.compile(r"`+|\n")
 
 _JSON_START = re.compile(r"[{\[](?=\s{0,64}[\"'\[\]{}\dtfnTFN-])")
@@ -15,6 +15,7 @@ _TOKEN = re.compile(
     r"|(?P<atom>-?\d[\d.eE+-]*+(?!\w)|(?:true|false|null|True|False|None|NaN)\b))",
     re.DOTALL,
 )
+_CLOSABLE = ("key", "item", "comma", "again")
 _PARTNER = {"}": "{", "]": "["}
 # Strings without an end, before the search for JSON is given up: each is read to the end of the text.
 _PATIENCE = 32
@@ -25,27 +26,41 @@ _RULED = re.compile(r"--|-[ \t]*\||[│├┌└╭╰║╔╚─━═]")
 _RULE_ROW = re.compile(r"[ \t>|:+=-]*-[ \t>|:+=-]*")
 _BOXED = re.compile(r"[ \t]*+(?:[│├┌└╭╰║╔╚|+](?=.*[│┤┐┘╮╯║╗╝|+][ \t]*$)|[─━═]{3})")
 
-_TAG = re.compile(r"<(?:/?[A-Za-z][\w:.-]{0,64}(?:\s[^<>]{0,2000})?/?|!--[^<>]{0,2000}--|![A-Z][^<>]{0,200}|\?[^<>]{0,200}\?)>")
-_DOLLARS = re.compile(r"(?<![\\$])\$\$(?!\$)([^$]{1,4000})\$\$|(?<![\\$\w])\$(?![\s$])([^$\n]{1,400})(?<![\s\\])\$(?![\w$])")
+_TAG = re.compile(
+    r"<(?:/?[A-Za-z][\w:.-]{0,64}(?:\s[^<>]{0,2000})?/?|!--[^<>]{0,2000}--|![A-Z][^<>]{0,200}|\?[^<>]{0,200}\?)>"
+)
+_DOLLARS = re.compile(
+    r"(?<![\\$])\$\$(?!\$)([^$]{1,4000})\$\$|(?<![\\$\w])\$(?![\s$])([^$\n]{1,400})(?<![\s\\])\$(?![\w$])"
+)
 _MATHS = re.compile(r"[\\^_=+{}<>*]|^[A-Za-z]'?$|[A-Za-z]\(")
-_CALL = re.compile(r"(?<=[\w>\]])\([^\s()]{0,200}\)|\w::\w|\w->\w|[=!<>]==?|=>|&&|\|\||[{}];?(?=\s*$)", re.MULTILINE)
+_CALL = re.compile(
+    r"(?<=[A-Za-z0-9_>\]])\([^\s()]{0,200}\)|\w::\w|\w->\w|[=!<>]==?|=>|&&|\|\||[{}];?(?=\s{0,8}$)", re.MULTILINE
+)
 
-_TIME = r"(?:\d{4}[-/]\d\d[-/]\d\d|\d\d[-/]\d\d[-/]\d{4}|(?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} [ \d]\d)(?:T|,? )\d\d:\d\d(?::\d\d)?"
-_LEVEL = r"(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|ALERT|EMERG|SEVERE|trace|debug|info|notice|warn|warning|error|fatal|critical)"
+_DATE = r"(?:\d{4}[-/]\d\d[-/]\d\d|\d\d[-/]\d\d[-/]\d{4}|(?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} [ \d]\d)"
+_TIME = rf"{_DATE}(?:T|,? )\d\d:\d\d(?::\d\d)?"
+_LOUD_LEVEL = "(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|SEVERE)"
+_LEVEL = f"(?:{_LOUD_LEVEL}|ALERT|EMERG|{_LOUD_LEVEL.lower()})"
+_PROGRAMS = (
+    "npm|npx|yarn|pnpm|pip3?|python3?|git|docker|kubectl|cargo|go|make|curl|wget|ssh|scp|cd|ls|cat|rm|cp|mv|sudo|apt|brew"
+    "|node|bash|sh|grep|sed|awk|tar|chmod|psql|mysql|terraform|helm"
+)
 _LINE = re.compile(
     rf"^[ \t>]*+(?:"
     rf"[\[(]?{_TIME}(?:[.,]\d{{3,9}}|Z|[ ]?[+-]\d\d:?\d\d)[\])]?\s.*"  # a time with fractions or a zone
     rf"|[\[(]?{_TIME}[\])]?[^a-z\n]{{0,24}}[\[(<]?\b{_LEVEL}\b.*"
     rf"|[\[(]?(?:{_TIME}|\d\d:\d\d:\d\d(?:[.,]\d{{1,9}})?)[\])]? +(?:[\[(<|-] ?)?{_LEVEL}\b.*"
     rf"|{_TIME} [\w.-]{{1,64}} [\w./-]{{1,64}}(?:\[\d{{1,9}}\])?: .*"  # syslog
-    rf"|[\[(]?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|SEVERE)[\])]?(?::[ \t]|[ \t]{{1,4}}[\[(]).*"
+    rf"|[\[(]?{_LOUD_LEVEL}[\])]?(?::[ \t]|[ \t]{{1,4}}[\[(]).*"
     r"|(?:\d{1,3}\.){3}\d{1,3} - \S{1,64} \[.*"  # a web server's access log
-    r"|at [\w.$<>\[\]]{1,200} ?\(.*\)|at (?:\S{1,400}):\d+:\d+|Caused by: .*|\.\.\. \d+ more|(?P<place>File \"[^\"\n]*\", line \d+.*)"
+    r"|at [\w.$<>\[\]]{1,200} ?\(.*\)|at (?:\S{1,400}):\d+:\d+|Caused by: .*|\.\.\. \d+ more"
+    r"|(?P<place>File \"[^\"\n]*\", line \d+.*)"
     r"|Traceback \(most recent call last\):.*|Exception in thread .*|thread '.*' panicked at .*|goroutine \d+ \[.*"
     r"|(?:[\w.]{0,80}\.)?[A-Z]\w{0,60}(?:Error|Exception|Warning|Interrupt)(?:: .*|$)"
     r"|[\w./\\-]{1,200}:\d+(?::\d+)?: .*|(?:error|warning)\[\w+\]: .*"  # a compiler's message, a search hit
-    r"|\$ \S.*|>>> .*|\.\.\. (?=.*[=(:]).*|PS [A-Z]:\\.*|[A-Z]:\\[^>\n]{0,200}>.*|[\w.-]{1,64}@[\w.-]{1,64}:[^\s$#]{0,200}[$#] .*"
-    r"|> (?:npm|npx|yarn|pnpm|pip3?|python3?|git|docker|kubectl|cargo|go|make|curl|wget|ssh|scp|cd|ls|cat|rm|cp|mv|sudo|apt|brew|node|bash|sh|grep|sed|awk|tar|chmod|psql|mysql|terraform|helm) .*"
+    r"|\$ \S.*|>>> .*|\.\.\. (?=.*[=(:]).*|PS [A-Z]:\\.*|[A-Z]:\\[^>\n]{0,200}>.*"
+    r"|[\w.-]{1,64}@[\w.-]{1,64}:[^\s$#]{0,200}[$#] .*"
+    rf"|> (?:{_PROGRAMS}) .*"
     r"|diff --git .*|--- a/.*|\+\+\+ b/.*|@@ -\d.*"
     r")",
     re.MULTILINE,
@@ -55,16 +70,24 @@ _SOURCE = re.compile(r"\r?\n(?: {4}|\t)[^\r\n]*")
 _LONG = 1000
 # A line that is source code beyond doubt, and one that may be next to such a line.
 _STRONG = re.compile(
-    r"[ \t]*+(?!\d+[.)] |[-*] )(?:[^\n]*[\w)\]\"'};(]\s?[;{}]|[^\n]*\)[ \t]?[:{]|[^\n]*[\w\])\"'] (?:=|\+=|-=|:=|=>|->) [^\n]*|[)\]}]+[;,]?"
-    r"|(?:def|class|func|fn|function|struct|enum|interface|impl) \w+[^\n]*[({:][^\n]*|from [\w.]+ import [^\n]*|(?:import|using|package|#include|require) [\w.\"<{*][^\n ]*|#![^\n]*"
+    r"[ \t]*+(?!\d+[.)] |[-*] )(?:[^\n]*[\w)\]\"'};(]\s?[;{}]|[^\n]*\)[ \t]?[:{]"
+    r"|[^\n]*[\w\])\"'] (?:=|\+=|-=|:=|=>|->) [^\n]*|[)\]}]+[;,]?"
+    r"|(?:def|class|func|fn|function|struct|enum|interface|impl) \w+[^\n]*[({:][^\n]*|from [\w.]+ import [^\n]*"
+    r"|(?:import|using|package|#include|require) [\w.\"<{*][^\n ]*|#![^\n]*"
+    r"|(?<=    )(?:(?:for|if|elif|while|with|except|match|case) [^\n]*:|[\w.]+\([^()\n]*\))"
     r"|(?:const|let|var|val|public|private|static|async) [^\n]*[=(:;.][^\n]*"
-    r"|(?:SELECT|INSERT INTO|UPDATE|DELETE FROM|CREATE|ALTER|DROP|FROM|WHERE|GROUP BY|ORDER BY|(?:LEFT |INNER |RIGHT )?JOIN) [^\n]*)[ \t]*+$",
+    r"|(?:SELECT|INSERT INTO|UPDATE|DELETE FROM|CREATE|ALTER|DROP|FROM|WHERE|GROUP BY|ORDER BY"
+    r"|(?:LEFT |INNER |RIGHT )?JOIN) [^\n]*)[ \t]*+$",
     re.MULTILINE,
 )
 _CODELIKE = re.compile(
-    r" {4}|\t|[ \t]*+(?:(?:return|await|yield|raise|assert)\b|(?:else|try|finally):|(?:except|elif|if|for|while|with)\b.*:$|print\(|[\w.]+\([^()\n]*\)[;,]?$|(?://|#|--) |/?\*+[ /]|<\/?\w.*>$|@\w+)"
+    r" {4}|\t|[ \t]*+(?:(?:return|await|yield|raise|assert)\b|(?:else|try|finally):"
+    r"|(?:except|elif|if|for|while|with)\b.*:$|print\("
+    r"|[\w.]+\([^()\n]*\)[;,]?$|(?://|#|--) |/?\*+[ /]|<\/?\w.*>$|@\w+)"
 )
-_SURE = re.compile(r"[;{}:][ \t]*$|^[ \t]*+(?:[)\]}]|[A-Z]{4,} |import |from |#)|[\w\])\"'] (?:=|\+=|-=|:=|=>|->) ", re.MULTILINE)
+_SURE = re.compile(
+    r"[;{}:][ \t]*$|^[ \t]*+(?:[)\]}]|[A-Z]{4,} |import |from |#)|[\w\])\"'] (?:=|\+=|-=|:=|=>|->) ", re.MULTILINE
+)
 
 
 def code(view: View) -> Iterable[Range]:
@@ -101,7 +124,7 @@ def _fences(text: str) -> Iterator[Range]:
         marks = fence["wave"] or fence["tick"]
         if opened:
             if marks[0] == opened[0] and len(marks) >= len(opened):
-                yield at, fence.end() if fence["info"] and not fence["info"].strip() else fence.end(fence.lastgroup or 0)
+                yield at, fence.end("wave" if fence["wave"] else "tick")
                 opened = ""
         elif fence["info"] is not None:
             opened, at = marks, fence.start()
@@ -142,7 +165,7 @@ def _json(text: str) -> Iterator[Range]:
             if kind == "open" and expect in ("value", "item"):
                 opened.append(token.start("open"))
                 expect = "key" if token["open"] == "{" else "item"
-            elif kind == "close" and expect in ("key", "item", "comma", "again") and opened and text[opened[-1]] == _PARTNER[token["close"]]:
+            elif kind == "close" and expect in _CLOSABLE and opened and text[opened[-1]] == _PARTNER[token["close"]]:
                 begin = opened.pop()
                 while whole and whole[-1][0] > begin:
                     whole.pop()
@@ -200,7 +223,8 @@ def _tables(text: str) -> Iterator[Range]:
     rows = list(lines(text))
     last = -1
     for number, row in enumerate(rows):
-        if number <= last or not (_is_rule(text, row) or (_BOXED.match(text, *row) and number + 1 < len(rows) and _BOXED.match(text, *rows[number + 1]))):
+        boxed = number + 1 < len(rows) and _BOXED.match(text, *row) and _BOXED.match(text, *rows[number + 1])
+        if number <= last or not (boxed or _is_rule(text, row)):
             continue
         first = last = number
         while first > 0 and _is_row(text, rows[first - 1]) and _adjoin(text, rows[first - 1], rows[first]):

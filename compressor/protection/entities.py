@@ -22,10 +22,12 @@ def _any(name: str) -> str:
 
 
 _GRAMMAR, _COMMON = _set("grammar"), _set("common") | _set("grammar")
-_SHOUTED, _MEANT, _BETWEEN = _set("shouted"), _set("meant"), _set("between")
+_SHOUTED, _MEANT, _GIVEN, _BETWEEN = (_set(name) for name in ("shouted", "meant", "given", "between"))
+_INITIAL = re.compile("[A-HJ-Z]")
 _LATIN = re.compile("[A-Za-z\u00c0-\u024f]")
 # A word after one of these may have its capital for its place alone.
 _BEGINNERS = frozenset("\"“‘«„「『'([:•*|—–…>_`#-+·")
+_SOUND = re.compile(r"(?:m+h?m+|u+h+m*|u+m+|h+m+|[aoe]+h+|(?:h[aeiou])+h*|h+u+h+|wo+w+|a+w+|whoo+|uh-.*|mm-.*)$")
 _ADVERBIAL = re.compile(r"[a-z]{4,}(?:ly|ing|ed|tion|tions|ment|ments|ness|able|ible)$")
 
 _INNER = re.compile(r"(?<=[a-z])[A-Z](?!['’])|(?<=[A-Z][A-Z])[a-z](?=[a-z]*\b)|(?<=[A-Za-z0-9])_(?=[A-Za-z0-9])")
@@ -36,12 +38,23 @@ _TITLE = re.compile(f"(?<![\\w])(?:{_any('titles')})(?:\\.[ ]?|[ ])(?=[A-Z\u00c0
 _SPOKEN = re.compile(f"(?<![\\w])(?:{_any('spoken_titles')})[.]?[ ]([a-z][\\w'’-]{{1,40}})")
 
 _FAMILY = _any("chinese_surnames")
+# What is no part of a given name between a surname and a title.
+_NO_GIVEN = "\\W0-9A-Za-z的了是我你您他她在有和请问叫让给说找去到个位名跟与这那谢何时候以上面前后"
 _ZH_NAMES = re.compile(
-    f"(?:{_FAMILY})(?:[{_HAN}]{{0,2}}?)(?:{_any('chinese_titles')})(?<!工)(?<!总)(?<!哥)(?<!姐)(?<!董)(?<!姓)|(?<![{_HAN}])(?:{_FAMILY})[工总哥姐董](?![是共体之数量额结部算会能要觉在程作])"
+    f"(?<!谢)(?!谢谢)(?:{_FAMILY})(?:[^{_NO_GIVEN}]{{0,2}}?)(?:{_any('chinese_titles')})(?<![工总哥姐董姓])"
+    f"|(?<![{_HAN}])(?:{_FAMILY})[工总哥姐董](?![是共体之数量额结部算会能要觉在程作])"
     f"|(?:{_FAMILY})[工总董](?=[{_HAN}]?[，。：:、！])|[小老阿](?:{_FAMILY})(?![{_HAN}]?[额度低校大小兴区时门])"
-    f"|(?<=叫)(?:{_FAMILY})[{_HAN}]{{1,2}}|(?<=姓名：)[{_HAN}]{{2,4}}|(?<=我是)(?:{_FAMILY})[{_HAN}]{{1,2}}(?=[，。,])|{_any('chinese_places')}[省市县区]?"
+    f"|(?<=叫)(?:{_FAMILY})[{_HAN}]{{1,2}}|(?<=姓名：)[{_HAN}]{{2,4}}|(?<=我是)(?:{_FAMILY})[{_HAN}]{{1,2}}(?=[，。,])"
+    f"|{_any('chinese_places')}[省市县区]?"
 )
-_ZH_SUFFIX = re.compile(f"(?:{_any('chinese_suffixes')})|(?<=[{_HAN}]{{2}})[省市县区镇路街村](?=[{_HAN}]?[，。、,.0-9一二三四五六七八九十]|[的有在和]|\\s|$)")
+# 思路 is no road, 社区 no district.
+_ZH_SUFFIX = re.compile(
+    f"(?:{_any('chinese_suffixes')})|(?<=[{_HAN}]{{2}})"
+    "(?:(?<![思走线道公铁马回出网电一套门短半销来去后陆])路|(?<![社地小园片郊市山景城专误禁])区|(?<![城超股门上夜都楼菜])市"
+    "|(?<![农乡])村|(?<![大逛上步])街|(?<![节反外各全本])省|(?<![城冰乡重])镇|(?<![各全郡])县)"
+    f"(?=[{_HAN}]?[，。、,.0-9一二三四五六七八九十]|[的有在和]|\\s|$)"
+)
+_GENERIC_END = re.compile("[的了是有在个家些多里到们去来么何样]$")
 _FILLERS = _set("latin_fillers")
 _GENERIC = _set("chinese_generic")
 
@@ -57,7 +70,8 @@ def entities(view: View) -> Iterable[Range]:
     found = [match.span() for shape in (_INNER, _HANDLE, _TITLE) for match in shape.finditer(text)]
     found.extend(match.span() for match in _SPELLED.finditer(text) if len(set(match.group().lower()) - set(" .ai")) > 1)
     if text.islower():
-        found.extend(title.span() for title in _SPOKEN.finditer(text) if _stem(title[1]) not in _COMMON and not _ADVERBIAL.match(title[1]))
+        spoken = ((title.span(), _stem(title[1])) for title in _SPOKEN.finditer(text))
+        found.extend(place for place, name in spoken if name not in _COMMON and not _ADVERBIAL.match(name))
     if has_unspaced(text):
         found.extend(_chinese(view))
     tokens = [text[start:end] for start, end in view.words]
@@ -65,7 +79,7 @@ def entities(view: View) -> Iterable[Range]:
     for start, end in found:
         for word in view.inside(start, end):
             named[word] = True
-    for word in np.flatnonzero(view.entity >= view.thresholds["entity"]):
+    for word in np.flatnonzero(view.entity >= view.thresholds["entity"]).tolist():
         named[word] = True
     _capitals(view, tokens, named)
     _fill(view, tokens, named)
@@ -78,28 +92,28 @@ def _capitals(view: View, tokens: Sequence[str], named: list[bool]) -> None:
     """Mark the words that a capital makes a name."""
     letters = [word for word, token in enumerate(tokens) if _LATIN.match(token)]
     upper = [word for word in letters if tokens[word][0].isupper()]
-    if not upper:
+    if not upper or (len(letters) >= 6 and len(upper) > 0.75 * len(letters)):  # Title Case, or shouting
         return
-    if len(upper) == len(letters) >= 6 or (len(letters) >= 6 and len(upper) > 0.75 * len(letters)):  # Title Case, or shouting
-        return
-    loud = _shouting(tokens, letters)
-    first = _firsts(view, tokens, letters)
+    loud, first = _shouting(tokens, letters), _firsts(view, tokens, letters)
     lower = {tokens[word] for word in letters if tokens[word][0].islower()}
     inside = {tokens[word] for word in upper if word not in first}
     for word in upper:
-        token = tokens[word]
-        stem = _stem(token)
+        token, stem = tokens[word], _stem(tokens[word])
         small = stem.lower()
-        if small in _GRAMMAR and stem not in _MEANT or token[:2] in ("I'", "I’") or token == "I":
+        if token == "I" or token[:2] in ("I'", "I’") or _SOUND.match(small):
+            continue
+        if small in _GRAMMAR and stem not in _MEANT and small not in _GIVEN:
             continue
         if stem.isupper() and len(stem) > 1:
             named[word] |= word not in loud and stem not in _SHOUTED and (small not in _COMMON or stem in _MEANT)
         elif word not in first:
             named[word] = True
-        elif small not in _COMMON and (small not in lower or token in inside) and (token in inside or not _ADVERBIAL.match(small) or _leads(view, tokens, word)):
+        elif small in _COMMON:
+            named[word] |= (token in inside or small in _GIVEN) and _leads(view, tokens, word)
+        elif token in inside:
             named[word] = True
-        elif token in inside and small in _COMMON and _leads(view, tokens, word):
-            named[word] = True
+        elif small not in lower:
+            named[word] |= not _ADVERBIAL.match(small) or _leads(view, tokens, word)
 
 
 def _stem(token: str) -> str:
@@ -156,10 +170,9 @@ def _fill(view: View, tokens: Sequence[str], named: list[bool]) -> None:
     for word, token in enumerate(tokens):
         if not named[word]:
             goes_on = last == word - 1 and last >= 0 and text[view.words[last][1] : view.words[word][0]] == " "
-            if goes_on and (token[0].isdigit() or (len(token) == 1 and token.isupper() and token != "I" and token.isascii())):
-                named[word] = True
-            else:
+            if not goes_on or not (token[0].isdigit() or _INITIAL.fullmatch(token)):
                 continue
+            named[word] = True
         gap = range(last + 1, word)
         if last >= 0 and 0 < len(gap) <= 3 and all(_bridges(text, view.words[one], tokens[one]) for one in gap):
             for one in gap:
@@ -168,7 +181,9 @@ def _fill(view: View, tokens: Sequence[str], named: list[bool]) -> None:
 
 
 def _bridges(text: str, place: Range, token: str) -> bool:
-    return token in _BETWEEN or token == "the" or (token in ("-", "–", "/", "·", ".") and text[place[0] - 1 : place[0]] not in (" ", ""))
+    if token in _BETWEEN or token == "the":
+        return True
+    return token in ("-", "–", "/", "·", ".") and text[place[0] - 1 : place[0]] not in (" ", "")
 
 
 def _chinese(view: View) -> Iterator[Range]:
@@ -182,7 +197,8 @@ def _chinese(view: View) -> Iterator[Range]:
             if not words.start:
                 continue
             previous = view.words[words.start - 1]
-            if previous[1] != start or text[previous[0] : previous[1]] in _GENERIC or not text[start - 1].isalnum():
+            piece = text[previous[0] : previous[1]]
+            if previous[1] != start or piece in _GENERIC or _GENERIC_END.search(piece) or not piece[-1].isalnum():
                 continue
             start = previous[0]
         yield start, suffix.end()

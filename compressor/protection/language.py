@@ -11,17 +11,26 @@ from compressor.protection.lexicons import lexicon
 from compressor.protection.view import View
 from compressor.structure import Range
 
-_HAN = "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u303b\u31c0-\u31ef\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_HAN = (
+    "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u303b\u31c0-\u31ef\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    "\U00020000-\U0003ffff"
+)
 # Latin letters, and signs made of letters that are no one's language: phonetic, letterlike, mathematical, full-width.
-_LATIN = "A-Za-z\u00aa\u00b2-\u00be\u00c0-\u02ff\u1d00-\u1dbf\u1e00-\u1eff\u2070-\u209c\u2100-\u218f\u2460-\u24ff\u2c60-\u2c7f\ua720-\ua7ff\uff21-\uff5a\U0001d400-\U0001d7ff"
+_LATIN = (
+    "A-Za-z\u00aa\u00b2-\u00be\u00c0-\u02ff\u1d00-\u1dbf\u1e00-\u1eff\u2070-\u209c\u2100-\u218f\u2460-\u24ff"
+    "\u2c60-\u2c7f\ua720-\ua7ff\uff21-\uff5a\U0001d400-\U0001d7ff"
+)
 _OTHER = re.compile(f"[^\\W\\d_{_LATIN}{_HAN}]+")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _HAN_RUN = re.compile(f"[{_HAN}]+")
+# Characters that Chinese sentences are full of and Japanese ones hardly know.
+_CHINESE = re.compile("[了是我们这那他她你吗吧呢很说没还]")
 _WORD = re.compile("[A-Za-z\u00c0-\u024f\u1e00-\u1eff\u0300-\u036f'’]+")
 _ACCENTED = re.compile("[\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff\u0300-\u036f]")
 _ELIDED = re.compile(r"(?:j|l|d|qu|n|c|s|m|t|jusqu)['’](?=\w)")
 # A particle and a capital are a name, in any language: de la Cruz, van der Berg.
-_NAME = re.compile(r"\b(?:(?:de|la|las|los|el|del|di|da|dos|van|von|der|den|du|le|al|ten|ter)[ ]){1,3}(?=[A-Z\u00c0-\u00de])")
+_PARTICLE = "de|la|las|los|el|del|di|da|dos|van|von|der|den|du|le|al|ten|ter"
+_NAME = re.compile(rf"\b(?:(?:{_PARTICLE})[ ]){{1,3}}(?=[A-Z\u00c0-\u00de])")
 
 # Share of letters of other scripts from which a sentence is in another language.
 _OTHER_SHARE = 0.3
@@ -63,18 +72,23 @@ def _is_foreign(text: str, least: int) -> bool:
     english, shared, foreign, loanwords = _words()
     tokens = list(_tokens(text))
     denying = sum(token in english for token in tokens)
-    accented = sum(bool(_ACCENTED.search(word)) and word.islower() and word not in loanwords for word in words)
-    if denying == 0 and accented >= 2 and len(words) >= 4:
+    accented = {word for word in words if _ACCENTED.search(word) and word.islower() and word not in loanwords}
+    if denying == 0 and len(accented) >= 2 and len(words) >= 4:
         return True
+    said = set(tokens)
     for known in foreign:
-        saying = [token for token in tokens if token in known]
-        if len(set(saying)) >= least and len(saying) > 2 * denying:
+        different = said & known
+        if not different:
+            continue
+        different |= said & accented
+        saying = sum(token in different for token in tokens)
+        if len(different) >= least and saying > 2 * denying:
             return True
-        if saying and denying == 0:
+        if denying == 0:
             doubtful = sum(token in shared for token in tokens)
-            if len(tokens) <= 3 and not doubtful and max(map(len, saying)) > 2:
+            if len(tokens) <= 3 and not doubtful and max(map(len, different)) > 2:
                 return True
-            if doubtful and len(tokens) < _SHORT and (len(saying) + doubtful) * 2 >= len(tokens):
+            if doubtful and len(tokens) < _SHORT and (saying + doubtful) * 2 >= len(tokens):
                 return True
     return False
 
@@ -82,7 +96,9 @@ def _is_foreign(text: str, least: int) -> bool:
 def _is_unclear(text: str, han: bool) -> bool:
     """Whether a sentence is short and nothing says that it is English or, unless Han may be Japanese, Chinese."""
     tokens = list(_tokens(text))
-    return len(tokens) < _SHORT and not any(token in _words()[0] for token in tokens) and (han or not _HAN_RUN.search(text))
+    if len(tokens) >= _SHORT or any(token in _words()[0] for token in tokens):
+        return False
+    return (_CHINESE if han else _HAN_RUN).search(text) is None
 
 
 def _han_leads(text: str, words: int) -> bool:
@@ -98,9 +114,10 @@ def _tokens(text: str) -> Iterator[str]:
 def _words() -> tuple[frozenset[str], frozenset[str], tuple[frozenset[str], ...], frozenset[str]]:
     """Words of English alone, words that it shares, words of each other language that it lacks, and loanwords."""
     sections = lexicon("languages")
-    english, noise, loanwords = (frozenset(sections[name]["words"].split()) for name in ("english", "noise", "loanwords"))
+    names = ("english", "noise", "loanwords")
+    english, noise, loanwords = (frozenset(sections[name]["words"].split()) for name in names)
     lists = [frozenset(words.split()) for words in sections["foreign"].values()]
     shared = english & frozenset().union(*lists)
     # A single letter is more often spelled out than a word.
-    alone = tuple(frozenset(word for word in words - english - noise if len(word) > 1 or not word.isascii()) for words in lists)
-    return english - shared, shared, alone, loanwords
+    known = english | noise | frozenset("abcdefghijklmnopqrstuvwxyz")
+    return english - shared, shared, tuple(words - known for words in lists), loanwords

@@ -3,13 +3,27 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from compressor.protection.view import View
 from compressor.structure import Range, lines
 from compressor.words import UNSPACED
 
-# What closes each opening mark. The first of „…“ and “…” closes the one and opens the other.
-_CLOSES = {"”": "“„”", "“": "„“", "»": "«", "«": "»", "›": "‹", "」": "「", "』": "『", "》": "《", "〉": "〈", "﹂": "﹁", "''": "``", "〞": "〝"}
+# The opening marks that each closing mark closes. “ closes „…“ and opens “…”.
+_PARTNERS = {
+    "”": "“„”",
+    "“": "„“",
+    "»": "«",
+    "«": "»",
+    "›": "‹",
+    "」": "「",
+    "』": "『",
+    "》": "《",
+    "〉": "〈",
+    "﹂": "﹁",
+}
+_CLOSES = {sign: frozenset(opening) for sign, opening in (*_PARTNERS.items(), ("〞", "〝"))}
+_TEX, _NOTHING = frozenset(("``",)), frozenset[str]()
 _OPENS = frozenset("“„«»‹「『《〈﹁〝”") | {"``"}
 _STRAIGHT = frozenset({'"', "＂", "''"})
 _MARK = re.compile(r"``(?!`)|''(?!')|[\"＂“”„«»‹›「」『』《》〈〉﹁﹂〝〞]")
@@ -20,10 +34,21 @@ _WORD = f"(?:(?![{UNSPACED}])[^\\W_])"
 _SINGLE_OPEN = re.compile(f"‘(?=\\S)|(?<![\\w'’])(?<!')['](?=[^\\s'])|(?<=[{UNSPACED}])'(?=[^\\s'])")
 _SINGLE_CLOSE = re.compile(f"(?<=[^\\s'‘])['’](?!{_WORD})")
 # An apostrophe that stands for the missing head of a word.
-_ELISION = re.compile(r"['’‘](?:\d\ds?\b|(?:tis|twas|twere|til|till|em|cause|bout|round|n|nuff|kay|cos|coz|ere)\b)", re.IGNORECASE)
+_ELISION = re.compile(
+    r"['’‘](?:\d\ds?\b|(?:tis|twas|twere|til|till|em|cause|bout|round|nuff|kay|cos|coz|ere)\b(?!['’])|n\b)",
+    re.IGNORECASE,
+)
 # `boys' boat`: the mark is more likely that of a possessive, if the line offers another.
 _POSSESSIVE = re.compile(r"(?<=s)['’](?=[ \t][a-z])")
 _FARTHEST = 160
+
+
+class _Open(NamedTuple):
+    """An opening mark that waits for its partner."""
+
+    sign: str
+    start: int
+    spaced: bool
 
 
 def quotes(view: View) -> Iterable[Range]:
@@ -38,44 +63,53 @@ def quotes(view: View) -> Iterable[Range]:
 
 
 def _paired(text: str, start: int, end: int) -> Iterator[Range]:
-    """All marks but single ones: each closing mark takes the latest mark that it closes, and drops what opened since."""
-    opened: list[tuple[str, int, bool]] = []
+    """All marks but single ones: each that closes takes the latest mark that it closes, and drops what opened since."""
+    opened: list[_Open] = []
     waiting: Counter[str] = Counter()
     for mark in _MARK.finditer(text, start, end):
-        sign, at, after = mark.group(), mark.start(), mark.end()
-        before, behind = text[at - 1] if at > start else " ", text[after] if after < end else " "
-        if before == "\\":
-            before = text[at - 2] if at - 1 > start else " "
+        sign, begin, after = mark.group(), mark.start(), mark.end()
+        begin -= text.startswith("\\", begin - 1, begin) and begin > start
+        before, behind = text[begin - 1] if begin > start else " ", text[after] if after < end else " "
+        if sign == '"' and _is_measure(text, start, mark, waiting[sign] > 0):
+            continue
         if sign in _STRAIGHT:
-            partners = sign
-            if sign == '"' and _is_measure(text, start, mark, waiting[sign] > 0):
-                continue
-            spaced = bool(opened) and opened[-1][0] == sign and opened[-1][2]
-            closing = waiting[sign] > 0 and (not before.isspace() or (behind.isspace() and spaced) or not _wordlike(behind))
-            opening = not (_attached(before) and not _wordlike(behind)) and (not before.isspace() or after < end)
-            if sign == "''" and not waiting[sign] and waiting["``"]:
-                partners, closing = "``", True
-            partner = {partners}
+            partner = _TEX if sign == "''" and waiting["``"] else frozenset((sign,))
         else:
-            partner = set() if sign == "``" else set(_CLOSES.get(sign, "")) if sign != "''" else {"``"}
-            closing = any(waiting[one] for one in partner)
-            if sign == "“" and closing and not waiting["„"]:  # a second “ closes the first only where it cannot open
-                closing = not before.isspace() and not _wordlike(behind)
-            if sign == "”" and waiting["”"] and not (waiting["“"] or waiting["„"]):
-                closing = not before.isspace()
-            opening = sign in _OPENS and (sign != "”" or (not _attached(before) and _wordlike(behind)))
-            if sign == "»":
-                opening = not _attached(before) and not behind.isspace()
-        if closing:
+            partner = _CLOSES.get(sign, _NOTHING)
+        spaced = bool(opened) and opened[-1].sign == sign and opened[-1].spaced
+        if not partner.isdisjoint(waiting) and _can_close(sign, before, behind, spaced, waiting):
             while opened:
-                one, begin, _ = opened.pop()
-                waiting[one] -= 1
-                if one in partner:
-                    yield begin, after
+                last = opened.pop()
+                waiting[last.sign] -= 1
+                if not waiting[last.sign]:
+                    del waiting[last.sign]
+                if last.sign in partner:
+                    yield last.start, after
                     break
-        elif opening:
-            opened.append((sign, at - (at > start and text[at - 1] == "\\"), behind.isspace()))
+        elif _can_open(sign, before, behind):
+            opened.append(_Open(sign, begin, behind.isspace()))
             waiting[sign] += 1
+
+
+def _can_close(sign: str, before: str, behind: str, spaced: bool, waiting: Counter[str]) -> bool:
+    """Whether a mark whose partner waits closes it, rather than opens a quote inside it."""
+    if sign in _STRAIGHT:
+        return not before.isspace() or not _wordlike(behind) or (behind.isspace() and spaced)
+    if sign == "“" and not waiting["„"]:
+        return not before.isspace() and not _wordlike(behind)
+    if sign == "”" and not (waiting["“"] or waiting["„"]):
+        return not before.isspace()
+    return True
+
+
+def _can_open(sign: str, before: str, behind: str) -> bool:
+    if sign in _STRAIGHT:
+        return not _attached(before) or _wordlike(behind)
+    if sign == "”":
+        return not _attached(before) and _wordlike(behind)
+    if sign == "»":
+        return not _attached(before) and not behind.isspace()
+    return sign in _OPENS
 
 
 def _is_measure(text: str, start: int, mark: "re.Match[str]", inside: bool) -> bool:
@@ -90,7 +124,8 @@ def _single(text: str, start: int, end: int) -> Iterator[Range]:
     openings = [mark.start() for mark in _SINGLE_OPEN.finditer(text, start, end) if _opens(text, mark.start(), start)]
     if not openings:
         return
-    closings = [(mark.start(), bool(_POSSESSIVE.match(text, mark.start()))) for mark in _SINGLE_CLOSE.finditer(text, start, end)]
+    marks = [mark.start() for mark in _SINGLE_CLOSE.finditer(text, start, end)]
+    closings = [(mark, _POSSESSIVE.match(text, mark) is not None) for mark in marks]
     first, done = 0, start
     for number, opening in enumerate(openings):
         if opening < done:
@@ -113,13 +148,13 @@ def _single(text: str, start: int, end: int) -> Iterator[Range]:
 
 def _opens(text: str, at: int, start: int) -> bool:
     before = text[at - 1] if at > start else " "
-    if text[at] == "‘" and before.isalnum() and not "\u2e80" <= before:
+    if text[at] == "‘" and before.isalnum() and not before >= "\u2e80":
         return False
     return _ELISION.match(text, at) is None
 
 
 def _attached(char: str) -> bool:
-    """Whether a mark after this character hangs on it: on a letter, a digit or a closing mark, not on a space or bracket."""
+    """Whether a mark after this character hangs on it: on a letter, figure or closing mark, not on a space."""
     return not char.isspace() and char not in "([{<“‘«„「『《〈=:;,，：、。—–-/|*_>"
 
 
