@@ -33,6 +33,7 @@ _NUMBER_WORDS = re.compile(
     f"(?:[ -](?:and[ ]|a[ ]|oh[ ]|point[ ])?(?:{_COUNT})(?![{_LETTER}]))*(?![{_LETTER}]|['’]s (?!worth))",
     re.IGNORECASE,
 )
+_IDLE = re.compile(f"(?<![{_LETTER}])(?:{_EN['idle']})", re.IGNORECASE | re.MULTILINE)
 _PRONOUN_BEFORE = re.compile(r"([A-Za-z]+)[ ]$")
 _WORD_AFTER = re.compile(r"[ ]([A-Za-z]+(?:['’][a-z]+)?)")
 _NOT_ONE, _NOT_COUNTED = frozenset(_EN["not_one"].split()), frozenset(_EN["not_counted"].split())
@@ -139,8 +140,11 @@ def _figures(text: str) -> Iterator[Range]:
 
 
 def _words(text: str) -> Iterator[Range]:
+    idle = {at for courtesy in _IDLE.finditer(text) for at in range(*courtesy.span())}
     for words in _NUMBER_WORDS.finditer(text):
         start, end = words.span()
+        if start in idle:
+            continue
         said = words.group().lower()
         if said in ("one", "second", "half"):
             before = _PRONOUN_BEFORE.search(text, max(0, start - 24), start)

@@ -42,7 +42,7 @@ def turns(view: View) -> Iterable[Range]:
 
     In user turns the sentences that ask, request or set a constraint, by the scorer's pin or by their wording; a short
     turn with such a sentence whole; a short answer to the turn before whole. In meetings the questions, requests and
-    commitments. Of an assistant's turn only the question that it ends with. Pleasantries and pasted code, logs and data
+    commitments, and a short answer to a question. Of an assistant's turn only the question that it ends with. Pleasantries and pasted code, logs and data
     are no such sentences.
     """
     if view.verbatim:
@@ -51,6 +51,8 @@ def turns(view: View) -> Iterable[Range]:
     if role == "user":
         return _user(view)
     if role == "speaker":
+        if _size(view.text, SHORT_ANSWER) and _follows_question(view) and _answers(view):
+            return [(0, len(view.text))]
         return [span for span in _prose(view) if _pinned(view, span) or _asks(view.text[span[0] : span[1]])]
     return _closing_question(view) if role == "assistant" else []
 
@@ -116,12 +118,20 @@ def _answers(view: View) -> bool:
     """Whether a short turn answers the turn before it."""
     if is_pleasantry(view.text, acknowledgements=False):
         return False
-    before = view.previous.text.rstrip() if view.previous is not None else ""
     if is_pleasantry(view.text):  # `great` answers a question, and acknowledges anything else
-        return before.endswith(("?", "？"))
+        return _follows_question(view)
+    before = view.previous.text if view.previous is not None else ""
     if "?" in before[-RECENT:] or "？" in before[-RECENT:]:
         return True
     return any(_answer(lang).match(fold(view.text)) for lang in LANGUAGES)
+
+
+def _follows_question(view: View) -> bool:
+    """Whether the turn before ends with a question that is no mere courtesy."""
+    if view.previous is None or not view.previous.text.rstrip().endswith(("?", "？")):
+        return False
+    last = view.previous.text.rstrip()[-RECENT:]
+    return not is_pleasantry(last) and not is_tag(last)
 
 
 def _closing_question(view: View) -> list[Range]:
