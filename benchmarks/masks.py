@@ -23,7 +23,11 @@ def transcripts(folder: Path, lang: str, speakers: bool) -> list[Transcript]:
     for path in sorted(folder.glob("*.jsonl")):
         for line in path.read_text(encoding="utf-8").splitlines():
             record = json.loads(line)
-            turns = [Turn(turn["role"], turn["speaker"], turn["text"]) for turn in record["turns"] if turn["role"] not in VERBATIM_ROLES]
+            turns = [
+                Turn(turn["role"], turn["speaker"], turn["text"])
+                for turn in record["turns"]
+                if turn["role"] not in VERBATIM_ROLES
+            ]
             if record["lang"] == lang and Transcript(turns).is_chat != speakers:
                 found.append(Transcript(turns))
     return found
@@ -53,7 +57,9 @@ def main() -> None:
         alone = row & (asked.sum(axis=0) == 1)
         print(f"| {name} | {int(row.sum())} | {row.mean():.1%} | {alone.mean():.1%} |")
     triggers = [index for index, name in enumerate(names) if name not in ("scope", "turns", "code", "language")]
-    print(f"\nnames, numbers, negation, modals, quantifiers, conditions, quotes: {asked[triggers].any(axis=0).mean():.1%}")
+    print(
+        f"\nnames, numbers, negation, modals, quantifiers, conditions, quotes: {asked[triggers].any(axis=0).mean():.1%}"
+    )
     governed = [*triggers, names.index("scope")]
     print(f"with what they govern: {asked[governed].any(axis=0).mean():.1%}")
     print(f"all masks: {asked.any(axis=0).mean():.1%}")

@@ -35,7 +35,10 @@ def yardstick() -> float:
 def sample(words: int) -> str:
     """A call of about this many words, made of the example; each copy differs, so that no turn is scored once for all."""
     text = CALL.read_text(encoding="utf-8")
-    copies = [text.replace("HA-220914", f"HA-{220914 + copy}").replace("so ", f"so {copy} ") for copy in range(words // len(text.split()) + 1)]
+    copies = [
+        text.replace("HA-220914", f"HA-{220914 + copy}").replace("so ", f"so {copy} ")
+        for copy in range(words // len(text.split()) + 1)
+    ]
     lines = "".join(copies).splitlines(keepends=True)
     while sum(len(line.split()) for line in lines) > words:
         lines.pop()
@@ -57,7 +60,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "call.txt"
         file.write_text(text, encoding="utf-8")
-        for name, arguments in (("cold start, --help", ["--help"]), ("cold start to output", ["compress", str(file), "-q"])):
+        for name, arguments in (
+            ("cold start, --help", ["--help"]),
+            ("cold start to output", ["compress", str(file), "-q"]),
+        ):
             seconds = []
             for _ in range(given.runs):
                 start = time.perf_counter()
@@ -82,7 +88,9 @@ def main() -> None:
         protect(views_of(result.source, words, scores, thresholds, [""] * len(result.source)), RULES)
         rules.append(time.perf_counter() - start)
     rows += [("compress, warm", median(whole)), ("  of it scoring", median(scoring)), ("  of it rules", median(rules))]
-    print(f"{len(text.split())} words, {result.report.tokens_before} tokens, {len(result.source)} turns; median of {given.runs}\n")
+    print(
+        f"{len(text.split())} words, {result.report.tokens_before} tokens, {len(result.source)} turns; median of {given.runs}\n"
+    )
     print("| part | seconds | × yardstick |\n|---|---:|---:|")
     for name, seconds in rows:
         print(f"| {name} | {seconds:.2f} | {seconds / unit:.1f} |")

@@ -3,12 +3,15 @@
 from functools import lru_cache
 from typing import Any
 
-from compressor.pipeline import Compressor
+from compressor.pipeline import Compressor, load_scorer
 from compressor.result import CompressionResult
-from compressor.tokens import TokenCounter
+from compressor.scoring import Scorer
+from compressor.tokens import TokenCounter, as_counter
 
 
-def compress(source: Any, *, model: str = "default", token_counter: TokenCounter | str | None = None, **options: Any) -> CompressionResult:
+def compress(
+    source: Any, *, model: str = "default", token_counter: TokenCounter | str | None = None, **options: Any
+) -> CompressionResult:
     """Compress one transcript: delete its low-signal words and nothing else.
 
     Args:
@@ -23,9 +26,15 @@ def compress(source: Any, *, model: str = "default", token_counter: TokenCounter
     >>> compress("Ann: um, so, the fee is not refundable.\\nBob: okay, okay, thanks!\\n", model="heuristic").text
     'Ann: the fee is not refundable.\\nBob:\\n'
     """
-    return _compressor(model, token_counter).compress(source, **options)
+    counter = _named_counter(token_counter) if token_counter is None or isinstance(token_counter, str) else token_counter
+    return Compressor(_scorer(model), token_counter=counter).compress(source, **options)
 
 
-@lru_cache(maxsize=8)
-def _compressor(model: str, token_counter: TokenCounter | str | None) -> Compressor:
-    return Compressor.from_pretrained(model, token_counter=token_counter)
+@lru_cache(maxsize=4)
+def _scorer(model: str) -> Scorer:
+    return load_scorer(model)
+
+
+@lru_cache(maxsize=4)
+def _named_counter(name: str | None) -> TokenCounter:
+    return as_counter(name)

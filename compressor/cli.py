@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 import click
 
@@ -20,7 +20,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 class LazyGroup(click.Group):
     """A group that imports the evaluation's commands only when they are asked for."""
 
-    lazy = {"evaluate": "compressor.evaluation.cli", "gate": "compressor.evaluation.cli"}
+    lazy: ClassVar[dict[str, str]] = {"evaluate": "compressor.evaluation.cli", "gate": "compressor.evaluation.cli"}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted({*super().list_commands(ctx), *self.lazy})
@@ -42,16 +42,39 @@ def policy_options(command: F) -> F:
     """The options that set a policy and a model."""
     for option in reversed(
         [
-            click.option("--preset", type=click.Choice(["light", "tight"]), help="How careful an edit [default: light]."),
+            click.option(
+                "--preset", type=click.Choice(["light", "tight"]), help="How careful an edit [default: light]."
+            ),
             click.option("--keep-ratio", type=float, help="Share of the tokens to keep, 0 to 1."),
             click.option("--max-tokens", type=int, help="Most tokens of the result."),
-            click.option("--keep-last", type=int, help="Turns at the end that stay verbatim [default: 4 in chats, else 0]."),
-            click.option("--protect", multiple=True, metavar="REGEX", help="Keep every match of a regular expression. Repeatable."),
+            click.option(
+                "--keep-last", type=int, help="Turns at the end that stay verbatim [default: 4 in chats, else 0]."
+            ),
+            click.option(
+                "--protect",
+                multiple=True,
+                metavar="REGEX",
+                help="Keep every match of a regular expression. Repeatable.",
+            ),
             click.option("--release-filler", is_flag=True, help="Let modals and negations in pure pleasantries go."),
-            click.option("--emptied", type=click.Choice(["auto", "word", "empty", "drop"]), default="auto", help="What becomes of emptied turns."),
-            click.option("--model", default="default", show_default=True, help="A model's name or folder, or `heuristic`."),
-            click.option("--tokens", default="estimate", show_default=True, help="estimate, tiktoken or tiktoken:ENCODING."),
-            click.option("--format", "format_", type=click.Choice(["text", "json", "jsonl"]), help="Of the input [default: by its ending or content]."),
+            click.option(
+                "--emptied",
+                type=click.Choice(["auto", "word", "empty", "drop"]),
+                default="auto",
+                help="What becomes of emptied turns.",
+            ),
+            click.option(
+                "--model", default="default", show_default=True, help="A model's name or folder, or `heuristic`."
+            ),
+            click.option(
+                "--tokens", default="estimate", show_default=True, help="estimate, tiktoken or tiktoken:ENCODING."
+            ),
+            click.option(
+                "--format",
+                "format_",
+                type=click.Choice(["text", "json", "jsonl"]),
+                help="Of the input [default: by its ending or content].",
+            ),
         ]
     ):
         command = option(command)
@@ -63,11 +86,24 @@ def policy_options(command: F) -> F:
 @policy_options
 @click.option("-o", "--output", type=click.Path(), help="Write to a file, or to a folder if there are several inputs.")
 @click.option("--check", is_flag=True, help="Check the six promises on every result.")
-@click.option("--json", "as_json", is_flag=True, help="Print text, messages and report as one JSON object a transcript.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print text, messages and report as one JSON object a transcript."
+)
 @click.option("--diff", is_flag=True, help="Show what was deleted, in colour, instead of the result.")
-@click.option("--report", "report_file", type=click.File("w", encoding="utf-8"), help="Write one report a line as JSON.")
+@click.option(
+    "--report", "report_file", type=click.File("w", encoding="utf-8"), help="Write one report a line as JSON."
+)
 @click.option("--quiet", "-q", is_flag=True, help="No summary on standard error.")
-def compress(files: tuple[str, ...], output: str | None, check: bool, as_json: bool, diff: bool, report_file: Any, quiet: bool, **options: Any) -> None:
+def compress(
+    files: tuple[str, ...],
+    output: str | None,
+    check: bool,
+    as_json: bool,
+    diff: bool,
+    report_file: Any,
+    quiet: bool,
+    **options: Any,
+) -> None:
     """Compress transcripts: text, JSON or JSON lines; `-` is standard input.
 
     The result goes to standard output in the format of the input, the summary to standard error.
@@ -93,7 +129,9 @@ def compress(files: tuple[str, ...], output: str | None, check: bool, as_json: b
             if report_file:
                 report_file.write(json.dumps({"source": where, **result.report.to_dict()}, ensure_ascii=False) + "\n")
             if not quiet:
-                click.echo(f"{where}: {result.report.summary()}" + ("\nall six promises hold" if check else ""), err=True)
+                click.echo(
+                    f"{where}: {result.report.summary()}" + ("\nall six promises hold" if check else ""), err=True
+                )
         if diff:
             text = "".join(f"{result.diff()}\n" for result in done)
         elif as_json:

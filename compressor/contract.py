@@ -40,9 +40,13 @@ def check_subsequence(source: Transcript, output: Transcript) -> None:
         raise ContractError(f"subsequence: the source has {len(source)} turns, the output {len(output)}.")
     for index, (before, after) in enumerate(zip(source, output, strict=True)):
         if (before.role, before.speaker) != (after.role, after.speaker):
-            raise ContractError(f"subsequence: turn {index} was said by {before.speaker or before.role}, the output says {after.speaker or after.role}.")
+            raise ContractError(
+                f"subsequence: turn {index} was said by {before.speaker or before.role}, the output says {after.speaker or after.role}."
+            )
         if not is_subsequence(after.text, before.text):
-            raise ContractError(f"subsequence: turn {index} holds text that its source does not: {_excerpt(after.text)}.")
+            raise ContractError(
+                f"subsequence: turn {index} holds text that its source does not: {_excerpt(after.text)}."
+            )
 
 
 def check_whole(source: Transcript, output: Transcript, words: Sequence[Word], keep: Mask) -> None:
@@ -60,8 +64,12 @@ def check_whole(source: Transcript, output: Transcript, words: Sequence[Word], k
         if any(has_unspaced(word) for word in expected):
             # Pieces of unspaced script may be cut otherwise once their neighbours have gone; the rest may not.
             if "".join(expected) != "".join(found):
-                raise ContractError(f"whole: turn {index} should read {_excerpt(''.join(expected))}, but holds {_excerpt(''.join(found))}.")
-            expected, found = ([word for word in some if not has_unspaced(word) and not is_mark(word)] for some in (expected, found))
+                raise ContractError(
+                    f"whole: turn {index} should read {_excerpt(''.join(expected))}, but holds {_excerpt(''.join(found))}."
+                )
+            expected, found = (
+                [word for word in some if not has_unspaced(word) and not is_mark(word)] for some in (expected, found)
+            )
         for place, (one, other) in enumerate(zip(expected, found, strict=False)):
             if one != other:
                 raise ContractError(f"whole: word {place} of turn {index} should be {one!r}, the output has {other!r}.")
@@ -85,7 +93,9 @@ def check_protected(transcript: Transcript, words: Sequence[Word], protected: Ma
     if len(lost):
         word = words[lost[0]]
         text = transcript.turns[word.turn].text[word.start : word.end]
-        raise ContractError(f"protected: {text!r} in turn {word.turn} at character {word.start} is protected, but was deleted.")
+        raise ContractError(
+            f"protected: {text!r} in turn {word.turn} at character {word.start} is protected, but was deleted."
+        )
 
 
 def check_identity(source: Transcript, output: Transcript, keep: Mask) -> None:
@@ -97,7 +107,9 @@ def check_identity(source: Transcript, output: Transcript, keep: Mask) -> None:
     if keep.all():
         for index, (before, after) in enumerate(zip(source, output, strict=True)):
             if before.text != after.text:
-                raise ContractError(f"identity: every word is kept, but the text of turn {index} differs from its source.")
+                raise ContractError(
+                    f"identity: every word is kept, but the text of turn {index} differs from its source."
+                )
 
 
 def check_nested(smaller: Mask, larger: Mask, words: Sequence[Word]) -> None:
@@ -109,7 +121,9 @@ def check_nested(smaller: Mask, larger: Mask, words: Sequence[Word]) -> None:
     lost = np.flatnonzero(smaller & ~larger)
     if len(lost):
         word = words[lost[0]]
-        raise ContractError(f"nested: the word at character {word.start} of turn {word.turn} is kept under a smaller budget, but not under a larger one.")
+        raise ContractError(
+            f"nested: the word at character {word.start} of turn {word.turn} is kept under a smaller budget, but not under a larger one."
+        )
 
 
 def check_repeatable(first: Transcript, second: Transcript) -> None:

@@ -7,6 +7,7 @@ when two ranges of words both keep a word, so that keeping more words never lose
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,20 @@ Indices = NDArray[np.int64]
 
 _END = frozenset(".!?…。！？｡।؟")
 _CLAUSE = frozenset(",;:，、；：،؛…—–-")
-_WIDE_BRACKETS = {"）": "（", "】": "【", "」": "「", "』": "『", "》": "《", "〉": "〈", "］": "［", "｝": "｛", "”": "“", "’": "‘", "»": "«", "›": "‹"}
+_WIDE_BRACKETS = {
+    "）": "（",
+    "】": "【",
+    "」": "「",
+    "』": "『",
+    "》": "《",
+    "〉": "〈",
+    "］": "［",
+    "｝": "｛",
+    "”": "“",
+    "’": "‘",
+    "»": "«",
+    "›": "‹",
+}
 _CLOSERS = {**BRACKETS, **_WIDE_BRACKETS, "\u2069": "\u2066\u2067\u2068", "\u202c": "\u202a\u202b\u202d\u202e"}
 _OPENERS = frozenset("".join(_CLOSERS.values()))
 _SAME = frozenset("\"'*_`")
@@ -85,12 +99,16 @@ def find_marks(transcript: Transcript, words: Sequence[Word], protected: Mask) -
             stop += 1
         reader = _TurnReader(transcript.turns[turn], words[first:stop], protected[first:stop].tolist())
         content[first:stop], spaced[first:stop] = reader.content, reader.spaced
-        rows.extend((i + first, a + first, b + first, c + first, d + first) for i, (a, b, c, d) in reader.marks().items())
+        rows.extend(
+            (i + first, a + first, b + first, c + first, d + first) for i, (a, b, c, d) in reader.marks().items()
+        )
         separators.extend((i + first, before + first, end + first) for i, before, end in reader.separators())
         first = stop
     follows = np.zeros(n, np.bool_)
     follows[[row[0] for row in rows]] = True
-    return Marks(follows, content, spaced, np.array(rows, np.int64).reshape(-1, 5), np.array(separators, np.int64).reshape(-1, 3))
+    return Marks(
+        follows, content, spaced, np.array(rows, np.int64).reshape(-1, 5), np.array(separators, np.int64).reshape(-1, 3)
+    )
 
 
 def _counts(mask: Mask) -> Indices:
@@ -109,7 +127,13 @@ class _TurnReader:
         self.mark = [is_mark(text) for text in self.texts]
         self.content = np.array([not mark for mark in self.mark], np.bool_)
         unspaced = has_unspaced(turn.text)
-        self.spaced = np.array([not mark and not (unspaced and has_unspaced(text)) for mark, text in zip(self.mark, self.texts, strict=True)], np.bool_)
+        self.spaced = np.array(
+            [
+                not mark and not (unspaced and has_unspaced(text))
+                for mark, text in zip(self.mark, self.texts, strict=True)
+            ],
+            np.bool_,
+        )
         self.markers = self._markers()
         for index in self.markers:
             self.content[index] = self.spaced[index] = False
@@ -134,7 +158,9 @@ class _TurnReader:
                     clause = index + 1
         return found
 
-    def _need(self, index: int, sentence: tuple[int, int], tail: int, clause: int, pairs: dict[int, tuple[int, int]]) -> tuple[int, int, int, int] | None:
+    def _need(
+        self, index: int, sentence: tuple[int, int], tail: int, clause: int, pairs: dict[int, tuple[int, int]]
+    ) -> tuple[int, int, int, int] | None:
         start, end = sentence
         char = self.texts[index][0]
         if index in pairs:
@@ -151,7 +177,9 @@ class _TurnReader:
         if left:
             return self._both((index - 1, index), (index - 1, index)) or self._both(*self._neighbours(index, sentence))
         if right:
-            return self._both((index + 1, index + 2), (index + 1, index + 2)) or self._both(*self._neighbours(index, sentence))
+            return self._both((index + 1, index + 2), (index + 1, index + 2)) or self._both(
+                *self._neighbours(index, sentence)
+            )
         return self._both(*self._neighbours(index, sentence))
 
     def _after_equal(self, index: int, start: int) -> int:
@@ -216,7 +244,14 @@ class _TurnReader:
         for index, text in enumerate(self.texts):
             if not self.mark[index]:
                 continue
-            partner = next((at for at in range(len(open_marks) - 1, max(-1, len(open_marks) - 9), -1) if self._closes(open_marks[at], index)), None)
+            partner = next(
+                (
+                    at
+                    for at in range(len(open_marks) - 1, max(-1, len(open_marks) - 9), -1)
+                    if self._closes(open_marks[at], index)
+                ),
+                None,
+            )
             if partner is not None:
                 opener = open_marks[partner]
                 del open_marks[partner:]
@@ -251,8 +286,12 @@ class _TurnReader:
             stop = chain + 1
             while stop < n and self.words[stop - 1].end == self.words[stop].start:
                 stop += 1
-            cores = [index for index in range(chain, stop) if self.spaced[index] or index in self.markers and not self.mark[index]]
-            for core, following in zip(cores, cores[1:], strict=False):
+            cores = [
+                index
+                for index in range(chain, stop)
+                if self.spaced[index] or (index in self.markers and not self.mark[index])
+            ]
+            for core, following in pairwise(cores):
                 between = range(core + 1, following)
                 found.append((next((index for index in between if self.content[index]), between[0]), core, stop))
             chain = stop

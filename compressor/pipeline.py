@@ -35,7 +35,11 @@ class Compressor:
     """
 
     def __init__(
-        self, scorer: Scorer | None = None, *, policy: Policy | None = None, token_counter: TokenCounter | str | None = None
+        self,
+        scorer: Scorer | None = None,
+        *,
+        policy: Policy | None = None,
+        token_counter: TokenCounter | str | None = None,
     ) -> None:
         self.scorer = scorer or load_scorer("default")
         self.policy = policy or Policy()
@@ -83,10 +87,18 @@ class Compressor:
             for transcript, own, scores in zip(batch, words, self._score(batch, words), strict=True):
                 yield self._compress(transcript, own, scores, policy)
 
-    def _compress(self, transcript: Transcript, words: Sequence[Word], scores: list[Scores], policy: Policy) -> CompressionResult:
+    def _compress(
+        self, transcript: Transcript, words: Sequence[Word], scores: list[Scores], policy: Policy
+    ) -> CompressionResult:
         """From the scores of each turn to the result."""
         merged = concatenate(scores)
-        views = views_of(transcript, words, scores, [self.scorer.thresholds(turn) for turn in transcript.turns], verbatim(transcript, policy))
+        views = views_of(
+            transcript,
+            words,
+            scores,
+            [self.scorer.thresholds(turn) for turn in transcript.turns],
+            verbatim(transcript, policy),
+        )
         protection = protect(views, policy.rules())
         released = release(views, scores, protection) if policy.release_filler else np.zeros(len(words), np.bool_)
         must = protection.mask & ~released | keep_labels_apart(transcript, words)
@@ -103,7 +115,9 @@ class Compressor:
 
         budget = ledger.total * policy.keep_ratio if policy.keep_ratio is not None else policy.max_tokens
         keep = choice.where(above_threshold(views, scores, policy)) if budget is None else at_budget(budget)
-        workings = Workings(words, merged, protection, released & ~keep, keep, at_budget, lambda: self._again(transcript, policy))
+        workings = Workings(
+            words, merged, protection, released & ~keep, keep, at_budget, lambda: self._again(transcript, policy)
+        )
         output = drop_emptied(render(transcript, words, keep), policy)
         report = build_report(ledger, output, views, workings, budget, self.scorer.name)
         return CompressionResult(transcript, output, report, workings)
@@ -111,7 +125,11 @@ class Compressor:
     def _score(self, transcripts: Sequence[Transcript], words: Sequence[Sequence[Word]]) -> Iterator[list[Scores]]:
         """The scores of each turn of each transcript, from one call of the scorer."""
         turns = [turn for transcript in transcripts for turn in transcript.turns]
-        own = [words_of for transcript, all_words in zip(transcripts, words, strict=True) for words_of in by_turn(transcript, all_words)]
+        own = [
+            words_of
+            for transcript, all_words in zip(transcripts, words, strict=True)
+            for words_of in by_turn(transcript, all_words)
+        ]
         scores = checked(self.scorer.name, self.scorer.score(turns, own), own)
         stream = iter(scores)
         return (list(islice(stream, len(transcript))) for transcript in transcripts)
@@ -137,7 +155,11 @@ def verbatim(transcript: Transcript, policy: Policy) -> list[str]:
     last = policy.keep_last if policy.keep_last is not None else 4 if transcript.is_chat else 0
     first = len(transcript) - last
     return [
-        f"{turn.role} turn" if turn.role in VERBATIM_ROLES else f"one of the last {last} turns" if index >= first else ""
+        f"{turn.role} turn"
+        if turn.role in VERBATIM_ROLES
+        else f"one of the last {last} turns"
+        if index >= first
+        else ""
         for index, turn in enumerate(transcript.turns)
     ]
 

@@ -18,7 +18,8 @@ def keep_places(transcript: Transcript, words: Sequence[Word], choice: Choice, p
     """The best word of each block that must not become empty and of which no rule keeps a word. Shape: (n_words,)."""
     free = _free(transcript, policy)
     needs_word = [index not in free for index in range(len(transcript))]
-    groups, needy = np.zeros(len(words), np.int64), []
+    groups = np.zeros(len(words), np.int64)
+    needy: list[bool] = []
     at = 0
     for index, turn in enumerate(transcript.turns):
         for _, end in turn.blocks or ((0, len(turn.text)),):
@@ -45,7 +46,9 @@ def keep_labels_apart(transcript: Transcript, words: Sequence[Word]) -> Mask:
     starts = np.array([(word.turn, word.start) for word in words], np.int64).reshape(-1, 2)
     for index, turn in enumerate(transcript.turns):
         for found in name.finditer(turn.text):
-            inside = np.flatnonzero((starts[:, 0] == index) & (starts[:, 1] >= found.start()) & (starts[:, 1] < found.end()))
+            inside = np.flatnonzero(
+                (starts[:, 0] == index) & (starts[:, 1] >= found.start()) & (starts[:, 1] < found.end())
+            )
             if len(inside) and inside[0] and words[inside[0] - 1].turn == index:
                 kept[inside[0] - 1 : inside[-1] + 1] = True
     return kept
@@ -56,7 +59,9 @@ def drop_emptied(output: Transcript, policy: Policy) -> Transcript:
     if policy.emptied != "drop":
         return output
     free = _free(output, policy)
-    return output.with_turns(drop(turn) if index in free and not turn.text else turn for index, turn in enumerate(output.turns))
+    return output.with_turns(
+        drop(turn) if index in free and not turn.text else turn for index, turn in enumerate(output.turns)
+    )
 
 
 def _free(transcript: Transcript, policy: Policy) -> frozenset[int]:

@@ -54,7 +54,9 @@ class Policy:
         if self.keep_ratio is not None:
             _number("keep_ratio", self.keep_ratio, (int, float), "a number from 0 to 1")
             if not 0 <= self.keep_ratio <= 1:
-                raise PolicyError(f"keep_ratio is {self.keep_ratio!r}; allowed: a number from 0 to 1 (0.5 keeps half of the tokens).")
+                raise PolicyError(
+                    f"keep_ratio is {self.keep_ratio!r}; allowed: a number from 0 to 1 (0.5 keeps half of the tokens)."
+                )
         for name, value in (("max_tokens", self.max_tokens), ("keep_last", self.keep_last)):
             if value is not None:
                 _number(name, value, (int,), "a whole number, 0 or more")
@@ -64,12 +66,16 @@ class Policy:
             raise PolicyError(f"release_filler is {self.release_filler!r}; allowed: True or False.")
         given = [name for name in ("preset", "keep_ratio", "max_tokens") if getattr(self, name) is not None]
         if len(given) > 1:
-            raise PolicyError(f"{' and '.join(given)} are given together; choose one of preset, keep_ratio and max_tokens.")
+            raise PolicyError(
+                f"{' and '.join(given)} are given together; choose one of preset, keep_ratio and max_tokens."
+            )
         extras = self.also_protect
         if isinstance(extras, (str, re.Pattern)) or callable(extras):
             extras = (extras,)
         if not isinstance(extras, Iterable):
-            raise PolicyError(f"also_protect is {extras!r}; allowed: a rule's name, a compiled pattern, a function, or several.")
+            raise PolicyError(
+                f"also_protect is {extras!r}; allowed: a rule's name, a compiled pattern, a function, or several."
+            )
         object.__setattr__(self, "also_protect", tuple(extras))
         self.rules()
 
@@ -98,7 +104,9 @@ class Policy:
             elif callable(extra):
                 rules[_free_name(getattr(extra, "__name__", type(extra).__name__), rules)] = extra
             else:
-                raise PolicyError(f"also_protect holds {extra!r}; allowed: a rule's name, a compiled pattern or a function.")
+                raise PolicyError(
+                    f"also_protect holds {extra!r}; allowed: a rule's name, a compiled pattern or a function."
+                )
         return rules
 
 

@@ -1,4 +1,4 @@
-"""The opt-in release: pure pleasantries may go, although they hold a modal or a negation ("could I help with anything else?")."""
+"""The opt-in release: pure pleasantries may go, although they hold a modal or a negation ("could I help you?")."""
 
 from collections.abc import Sequence
 
@@ -22,7 +22,7 @@ def release(views: Sequence[View], scores: Sequence[Scores], protection: Protect
         True for protected words that may be deleted. Shape: (n_words,).
     """
     hard = np.array([name not in RELEASABLE for name in protection.names], np.bool_)
-    held = protection.asked[hard].any(axis=0)
+    held: NDArray[np.bool_] = np.any(protection.asked[hard], axis=0)
     protected = protection.mask
     released = np.zeros(len(protected), np.bool_)
     first = 0

@@ -30,7 +30,8 @@ def render(transcript: Transcript, words: Sequence[Word], keep: NDArray[np.bool_
     """
     stays = iter(keep.tolist())
     return transcript.with_turns(
-        _render_turn(turn, own, list(islice(stays, len(own)))) for turn, own in zip(transcript.turns, by_turn(transcript, words), strict=True)
+        _render_turn(turn, own, list(islice(stays, len(own))))
+        for turn, own in zip(transcript.turns, by_turn(transcript, words), strict=True)
     )
 
 
@@ -77,7 +78,7 @@ def _gap(text: str, words: Sequence[Word], left: int, right: int) -> str:
     between = text[words[left].end : words[right].start]
     if right == left + 1:
         return between
-    runs = _SPACE.findall(between)
+    runs: list[str] = _SPACE.findall(between)
     if not runs:
         return ""
     broken = [run for run in runs if _LAST_NEWLINE.search(run)]
@@ -97,7 +98,9 @@ def _after_newline(run: str) -> int:
 def _hugs_left(text: str, words: Sequence[Word], index: int) -> bool:
     """Whether a word is a mark that has no space before it in the source, and does not open what follows."""
     word = words[index]
-    return words[index - 1].end == word.start and is_mark(text[word.start : word.end]) and not _opens(text, words, index)
+    return (
+        words[index - 1].end == word.start and is_mark(text[word.start : word.end]) and not _opens(text, words, index)
+    )
 
 
 def _hugs_right(text: str, words: Sequence[Word], index: int) -> bool:
@@ -108,4 +111,6 @@ def _hugs_right(text: str, words: Sequence[Word], index: int) -> bool:
 def _opens(text: str, words: Sequence[Word], index: int) -> bool:
     word = words[index]
     joined = index + 1 < len(words) and words[index + 1].start == word.end
-    return joined and (text[word.start] in "([{“‘«‹„‚（【「『《〈\u2066\u2067\u2068" or index == 0 or words[index - 1].end < word.start)
+    return joined and (
+        text[word.start] in "([{“‘«‹„‚（【「『《〈\u2066\u2067\u2068" or index == 0 or words[index - 1].end < word.start
+    )

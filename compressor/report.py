@@ -110,7 +110,9 @@ class Workings:
     again: Callable[[], Any]
 
 
-def build_report(ledger: Ledger, output: Transcript, views: Sequence[View], work: Workings, budget: float | None, scorer: str) -> Report:
+def build_report(
+    ledger: Ledger, output: Transcript, views: Sequence[View], work: Workings, budget: float | None, scorer: str
+) -> Report:
     """Count what was kept."""
     after = ledger.after(output)
     bounds = np.cumsum([0, *(len(view.words) for view in views)]).tolist()
@@ -120,7 +122,9 @@ def build_report(ledger: Ledger, output: Transcript, views: Sequence[View], work
         tokens_after=sum(after),
         words_before=len(work.keep),
         words_after=int(work.keep.sum()),
-        kept_by_rule={name: int(row.sum()) for name, row in zip(work.protection.names, work.protection.asked, strict=True)},
+        kept_by_rule={
+            name: int(row.sum()) for name, row in zip(work.protection.names, work.protection.asked, strict=True)
+        },
         kept_by_score=int((work.keep & ~work.protection.mask).sum()),
         budget=budget,
         budget_met=over == 0,

@@ -3,12 +3,14 @@
 import html
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from compressor import contract, formats
 from compressor.errors import PolicyError
 from compressor.report import Report, Workings
 from compressor.transcript import Transcript, Turn
+
 
 @dataclass(frozen=True, slots=True)
 class WordReport:
@@ -114,7 +116,7 @@ class CompressionResult:
         contract.check_identity(self.source, self.transcript, work.keep)
         total = float(self.report.tokens_before)
         budgets = [work.at_budget(share * total) for share in (0.0, 0.25, 0.5, 0.75, 1.0)]
-        for smaller, larger in zip(budgets, budgets[1:], strict=False):
+        for smaller, larger in pairwise(budgets):
             contract.check_nested(smaller, larger, work.words)
         contract.check_repeatable(self.transcript, work.again().transcript)
 

@@ -19,9 +19,14 @@ _NUMBERED = frozenset(
 _MAY_END = frozenset("etc a.m p.m u.s u.k ph.d b.a m.a m.d inc ltd co corp jr sr al".split())
 
 _LINE = re.compile(r"[^\r\n]+")
-_END = re.compile(r"(?:[.!?…]+|[。！？｡]+)[\"'”’»›)\]」』）】》*_`]*(?=\s|$|[\u3000-\u9fff\uff00-\uffef])|[。！？]+[”’」』）】》\"']*")
+_END = re.compile(
+    r"(?:[.!?…]+|[。！？｡]+)[\"'”’»›)\]」』）】》*_`]*(?=\s|$|[\u3000-\u9fff\uff00-\uffef])|[。！？]+[”’」』）】》\"']*"
+)
 _CLAUSE = re.compile(r"[,;:](?=\s|$)|[，、；：]|\s[-–—]+\s|—|[()（）\[\]【】]")
-MARKER = re.compile(r"[ \t\u3000>]*(?:(?:[-*+•·◦▪–—]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|#{1,6}|[（(]?[一二三四五六七八九十]{1,3}[、)）])(?=[ \t\u3000])[ \t\u3000]*(?:\[[ xX]\](?=\s)[ \t]*)?|\d{1,2}[、．](?!\d)|[一二三四五六七八九十]{1,3}、)")
+MARKER = re.compile(
+    r"[ \t\u3000>]*(?:(?:[-*+•·◦▪–—]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|#{1,6}|[（(]?[一二三四五六七八九十]{1,3}[、)）])"
+    r"(?=[ \t\u3000])[ \t\u3000]*(?:\[[ xX]\](?=\s)[ \t]*)?|\d{1,2}[、．](?!\d)|[一二三四五六七八九十]{1,3}、)"
+)
 """A list marker or the sign of a heading at the start of a line, with the indent before it and the space after it."""
 
 

@@ -57,7 +57,9 @@ def tiktoken_counter(encoding: str = "o200k_base") -> TokenCounter:
     try:
         import tiktoken
     except ImportError as error:
-        raise PolicyError("the package tiktoken is not installed: pip install tiktoken, or pass any function from str to int.") from error
+        raise PolicyError(
+            "the package tiktoken is not installed: pip install tiktoken, or pass any function from str to int."
+        ) from error
     encoder = tiktoken.get_encoding(encoding)
 
     def count(text: str) -> int:
@@ -84,7 +86,9 @@ def as_counter(given: "TokenCounter | str | None") -> TokenCounter:
         return tiktoken_counter(given.partition(":")[2] or "o200k_base")
     if callable(given):
         return given
-    raise PolicyError(f"token_counter is {given!r}; allowed: 'estimate', 'tiktoken', 'tiktoken:ENCODING' or a function from str to int.")
+    raise PolicyError(
+        f"token_counter is {given!r}; allowed: 'estimate', 'tiktoken', 'tiktoken:ENCODING' or a function from str to int."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,5 +154,7 @@ def _tokens(text: str, counter: TokenCounter) -> int:
         return 0
     count: Any = counter(text)
     if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 0:
-        raise PolicyError(f"the token counter returned {count!r} for a text of {len(text)} characters; allowed: a whole number, 0 or more.")
+        raise PolicyError(
+            f"the token counter returned {count!r} for a text of {len(text)} characters; allowed: a whole number, 0 or more."
+        )
     return int(count)

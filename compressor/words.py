@@ -1,7 +1,7 @@
 """The one place where text is cut into words.
 
-A word is a run without spaces. The punctuation at the outer edges of a run is a word of its own (equal marks in a row are
-one: `...`, `**`), so that a sentence can lose its last words and keep its full stop. Nothing inside a run is ever cut:
+A word is a run without spaces. The punctuation at the outer edges of a run is a word of its own (equal marks in a row
+are one: `...`, `**`), so that a sentence can lose its last words and keep its full stop. Nothing inside a run is ever cut:
 `3.5`, `don't`, `foo(bar)`, `-5`, `user@host` are one word each. Where a script is written without spaces (Chinese,
 Japanese, Thai, ...) the words are the pieces that the shipped Unigram tokenizer cuts, and its punctuation stands alone.
 """
@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,7 +29,7 @@ UNSPACED = (
 )
 # Punctuation of those scripts, full-width forms included: each mark is a word of its own wherever it stands.
 WIDE_MARKS = "\u3001-\u3003\u3008-\u3020\u3030\u303d\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f\uff3b\uff3d\uff5b\uff5d\uff5f-\uff65"
-# What stands at the edge of a run without being part of it. Signs that change what they touch (- + # @ $ % / \\ < > ~) do not.
+# What stands at the edge of a run without being part of it. Signs that change what they touch (- + # @ $ % / ~) do not.
 OPENING = "([{\"'“‘«‹„‚*_`¿¡…—\u2066\u2067\u2068\u202a\u202b\u202d\u202e"
 CLOSING = ",.;:!?…—)]}\"'”’»›*_`।؟،؛\u2069\u202c"
 BRACKETS = {")": "(", "]": "[", "}": "{"}
@@ -117,7 +118,9 @@ def by_turn(transcript: Transcript, words: Sequence[Word]) -> list[list[Word]]:
 
 def is_mark(word: str) -> bool:
     """Whether a word is punctuation alone: no letter, digit, currency sign, emoji or other pictograph."""
-    return not any(unicodedata.category(char)[0] in "LNM" or unicodedata.category(char) in ("So", "Sc") for char in word)
+    return not any(
+        unicodedata.category(char)[0] in "LNM" or unicodedata.category(char) in ("So", "Sc") for char in word
+    )
 
 
 def has_unspaced(text: str) -> bool:
@@ -129,14 +132,20 @@ def _peel(text: str, start: int, end: int) -> list[tuple[int, int]]:
     """Take the punctuation off both edges of a run."""
     left, right = start, end
     leading: list[tuple[int, int]] = []
-    while left < right and (text[left] in OPENING or text.startswith("..", left, right)) and not _ELISION.match(text, left, right):
+    while (
+        left < right
+        and (text[left] in OPENING or text.startswith("..", left, right))
+        and not _ELISION.match(text, left, right)
+    ):
         stop = left + 1
         while stop < right and text[stop] == text[left] and text[stop] not in "([{":
             stop += 1
         leading.append((left, stop))
         left = stop
     trailing: list[tuple[int, int]] = []
-    surplus = {close: text.count(close, left, right) - text.count(open_, left, right) for close, open_ in BRACKETS.items()}
+    surplus = {
+        close: text.count(close, left, right) - text.count(open_, left, right) for close, open_ in BRACKETS.items()
+    }
     while left < right and text[right - 1] in CLOSING:
         mark, first = text[right - 1], right - 1
         if mark in BRACKETS:
@@ -159,10 +168,16 @@ def _pieces(texts: Sequence[str]) -> list[list[tuple[int, int]]]:
     encodings = shipped_tokenizer().encode_batch(list(texts), add_special_tokens=False)
     result = []
     for text, encoding in zip(texts, encodings, strict=True):
-        cuts = sorted({start for (start, end), piece in zip(encoding.offsets, encoding.tokens, strict=True) if end > start and piece != "▁"})
+        cuts = sorted(
+            {
+                start
+                for (start, end), piece in zip(encoding.offsets, encoding.tokens, strict=True)
+                if end > start and piece != "▁"
+            }
+        )
         cuts = [cut for cut in cuts if 0 < cut < len(text) and not _inside(text, cut)]
         edges = [0, *cuts, len(text)]
-        result.append(list(zip(edges, edges[1:], strict=False)))
+        result.append(list(pairwise(edges)))
     return result
 
 

@@ -25,8 +25,14 @@ def chat() -> list[dict[str, object]]:
     return [
         {"role": "system", "content": "You help with orders. Never quote prices."},
         {"role": "user", "content": "Hi there! I need 3 chairs delivered to Graz before 9 June, please."},
-        {"role": "assistant", "content": "Sure, I would be happy to help you with that! The chairs can be delivered on 7 June."},
+        {
+            "role": "assistant",
+            "content": "Sure, I would be happy to help you with that! The chairs can be delivered on 7 June.",
+        },
         {"role": "user", "content": "Great, thanks a lot. But only if Dorotea signs."},
-        {"role": "assistant", "content": "Of course, no problem at all, thank you so much for letting me know about it."},
+        {
+            "role": "assistant",
+            "content": "Of course, no problem at all, thank you so much for letting me know about it.",
+        },
         {"role": "user", "content": "ok"},
     ]

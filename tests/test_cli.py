@@ -8,8 +8,13 @@ from click.testing import CliRunner, Result
 
 from compressor.cli import main
 
-TALK = "Ann: um, so, you know, the fee is 40 euros.\nBob: okay, okay, thanks!\nAnn: it must not be paid before 9 June.\n"
-CHAT = [{"role": "user", "content": "Hi! Which pier is closed?"}, {"role": "assistant", "content": "Well, so, pier 3 is not in use."}]
+TALK = (
+    "Ann: um, so, you know, the fee is 40 euros.\nBob: okay, okay, thanks!\nAnn: it must not be paid before 9 June.\n"
+)
+CHAT = [
+    {"role": "user", "content": "Hi! Which pier is closed?"},
+    {"role": "assistant", "content": "Well, so, pier 3 is not in use."},
+]
 
 
 def run(*arguments: object, stdin: str | bytes | None = None) -> Result:
@@ -66,7 +71,9 @@ def test_check_fails_on_broken_results(monkeypatch: pytest.MonkeyPatch) -> None:
     from compressor import pipeline
 
     render = pipeline.render
-    monkeypatch.setattr(pipeline, "render", lambda *args: (out := render(*args)).with_turns(t.with_text(t.text + "!?") for t in out))
+    monkeypatch.setattr(
+        pipeline, "render", lambda *args: (out := render(*args)).with_turns(t.with_text(t.text + "!?") for t in out)
+    )
     result = compress("-", "--check", stdin=TALK)
     assert result.exit_code == 1
     assert "subsequence: turn 0" in result.stderr
@@ -77,16 +84,23 @@ def test_json_and_diff_outputs() -> None:
     record = json.loads(compress("-", "--json", "-q", stdin=TALK).stdout)
     assert set(record) == {"text", "messages", "report"}
     assert record["report"]["tokens_before"] > record["report"]["tokens_after"]
-    assert "\x1b[9;31m" in compress("-", "--diff", "-q", stdin=TALK).output or "um" in compress("-", "--diff", "-q", stdin=TALK).output
+    assert (
+        "\x1b[9;31m" in compress("-", "--diff", "-q", stdin=TALK).output
+        or "um" in compress("-", "--diff", "-q", stdin=TALK).output
+    )
 
 
 def test_several_files_go_to_a_folder_with_a_report(tmp_path: Path) -> None:
     """Each under its own name; one report a line."""
     for name in ("a.txt", "b.txt"):
         (tmp_path / name).write_text(TALK, encoding="utf-8")
-    result = compress(tmp_path / "a.txt", tmp_path / "b.txt", "-o", tmp_path / "out", "--report", tmp_path / "report.jsonl")
+    result = compress(
+        tmp_path / "a.txt", tmp_path / "b.txt", "-o", tmp_path / "out", "--report", tmp_path / "report.jsonl"
+    )
     assert result.exit_code == 0
-    assert (tmp_path / "out" / "a.txt").read_text(encoding="utf-8") == (tmp_path / "out" / "b.txt").read_text(encoding="utf-8")
+    assert (tmp_path / "out" / "a.txt").read_text(encoding="utf-8") == (tmp_path / "out" / "b.txt").read_text(
+        encoding="utf-8"
+    )
     reports = [json.loads(line) for line in (tmp_path / "report.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [report["source"] for report in reports] == [str(tmp_path / "a.txt"), str(tmp_path / "b.txt")]
 
@@ -129,7 +143,10 @@ def test_explain_names_rules() -> None:
     """A line a word, or an object a word."""
     lines = run("explain", "-", "--model", "heuristic", stdin=TALK).stdout.splitlines()
     assert any("not" in line and "negation" in line for line in lines)
-    words = [json.loads(line) for line in run("explain", "-", "--model", "heuristic", "--json", stdin=TALK).stdout.splitlines()]
+    words = [
+        json.loads(line)
+        for line in run("explain", "-", "--model", "heuristic", "--json", stdin=TALK).stdout.splitlines()
+    ]
     assert {"turn", "text", "kept", "score", "rules"} <= set(words[0])
 
 

@@ -93,14 +93,18 @@ def test_words_cover_all_but_white_space(text: str) -> None:
 )
 def test_checks_name_the_promise_and_the_place(text: str, output: str, promise: str) -> None:
     """Each check fails on a text that breaks its promise."""
+
+    def check() -> None:
+        contract.check_subsequence(source, broken)
+        contract.check_whole(source, broken, words, keep)
+        contract.check_protected(source, words, np.ones(len(words), np.bool_), keep, np.zeros(len(words), np.bool_))
+
     source = Transcript((Turn(text=text),))
     broken = Transcript((Turn(text=output),))
     words = segment(source)
     keep = np.array([source.turns[0].text[word.start : word.end] in output for word in words], np.bool_)
     with pytest.raises(ContractError, match=promise):
-        contract.check_subsequence(source, broken)
-        contract.check_whole(source, broken, words, keep)
-        contract.check_protected(source, words, np.ones(len(words), np.bool_), keep, np.zeros(len(words), np.bool_))
+        check()
 
 
 def test_checks_of_identity_nesting_and_repetition_fail_when_broken() -> None:

@@ -43,7 +43,9 @@ loaded = {HEAVY!r} & set(sys.modules)
 assert not loaded, loaded
 """
     for model in ("heuristic", "default"):
-        done = subprocess.run([sys.executable, "-c", program, model], cwd=ROOT, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, "-c", program, model], cwd=ROOT, capture_output=True, text=True, check=False
+        )
         assert done.returncode == 0, done.stderr
 
 

@@ -1,5 +1,6 @@
 """compress() end to end, without the model: turns, places, reports, batches."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 from compressor import Compressor, ContractError, InputError, PolicyError, ScorerError, Transcript, Turn, compress
 from compressor.scoring import Scores
-from tests.fakes import FixedScorer, word_counter
+from tests.fakes import FixedScorer
 
 Chat = list[dict[str, Any]]
 
@@ -45,8 +46,11 @@ def test_requests_survive_any_budget(heuristic: Compressor, chat: Chat) -> None:
 
 def test_budgets_are_met_and_nested(heuristic: Compressor, chat: Chat) -> None:
     """More tokens keep more words, and never lose one."""
-    kept = [set(np.flatnonzero(heuristic.compress(chat, max_tokens=limit, keep_last=0).workings.keep)) for limit in range(0, 100, 7)]
-    assert all(smaller <= larger for smaller, larger in zip(kept, kept[1:], strict=False))
+    kept = [
+        set(np.flatnonzero(heuristic.compress(chat, max_tokens=limit, keep_last=0).workings.keep))
+        for limit in range(0, 100, 7)
+    ]
+    assert all(smaller <= larger for smaller, larger in pairwise(kept))
     assert len(kept[0]) < len(kept[-1])
 
 
@@ -90,10 +94,15 @@ def test_batches_come_out_as_single_calls(heuristic: Compressor, chat: Chat) -> 
     """A stream of transcripts gives what each gives alone, in order."""
     sources: list[Any] = [chat, "Ann: um, the fee is 40 euros.", [], "", chat[:3]] * 9
     together = list(heuristic.compress_many(sources, preset="tight"))
-    assert [result.output for result in together] == [heuristic.compress(source, preset="tight").output for source in sources]
+    assert [result.output for result in together] == [
+        heuristic.compress(source, preset="tight").output for source in sources
+    ]
 
 
-@pytest.mark.parametrize("source", ["", "   ", [], [""], Transcript(), Transcript((Turn(), Turn(text="\n"))), [{"role": "user", "content": ""}]])
+@pytest.mark.parametrize(
+    "source",
+    ["", "   ", [], [""], Transcript(), Transcript((Turn(), Turn(text="\n"))), [{"role": "user", "content": ""}]],
+)
 def test_empty_sources_come_back_as_they_are(heuristic: Compressor, source: Any) -> None:
     """Nothing to delete is no error."""
     result = heuristic.compress(source)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compressor import Compressor, Policy, PolicyError, compress
+from compressor import Compressor, PolicyError, compress
 from compressor.selection import Choice, best_of_each
 from compressor.tokens import EstimatedTokens, as_counter
 from tests.fakes import FixedScorer, word_counter
@@ -92,7 +92,7 @@ def test_estimate_adds_up_over_words() -> None:
 @pytest.mark.parametrize("given", [7, "words", object()])
 def test_unknown_counters_are_refused(given: object) -> None:
     """The error names what is allowed."""
-    with pytest.raises(PolicyError, match="token_counter is .*allowed"):
+    with pytest.raises(PolicyError, match=r"token_counter is .*allowed"):
         as_counter(given)  # type: ignore[arg-type]
 
 

@@ -49,7 +49,9 @@ def test_long_runs_are_cut_whole(char: str) -> None:
     assert "".join(cut(text)) == text.replace(" ", "")
 
 
-@pytest.mark.parametrize(("word", "mark"), [(",", True), ("**", True), ("->", True), ("€", False), ("👍", False), ("x", False), ("5", False)])
+@pytest.mark.parametrize(
+    ("word", "mark"), [(",", True), ("**", True), ("->", True), ("€", False), ("👍", False), ("x", False), ("5", False)]
+)
 def test_marks_are_told_from_words(word: str, mark: bool) -> None:
     """Punctuation alone is a mark; currency signs and pictographs are words."""
     assert is_mark(word) is mark

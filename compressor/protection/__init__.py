@@ -1,7 +1,7 @@
 """Protection: which words may never be deleted, and which rules say so.
 
-A rule is a plain function from a `View` of one turn to the ranges of characters that it protects; every word that such a
-range touches is kept. The table `RULES` names them all. A policy can add rules, never drop one.
+A rule is a plain function from a `View` of one turn to the ranges of characters that it protects; every word that such
+a range touches is kept. The table `RULES` names them all. A policy can add rules, never drop one.
 """
 
 from collections.abc import Mapping, Sequence

@@ -18,7 +18,10 @@ UNSPACED_WORD = {SHORT_TURN: 40, SHORT_ANSWER: 12}
 """The same limits in characters of scripts without spaces."""
 QUESTION_WORDS = 4
 """A question in a meeting of fewer words asks for nothing new."""
-
+MEETING_PIN, SURE = 0.2, 0.5
+"""From these pin probabilities on a sentence of a meeting, and a stretch of a long sentence, are pinned."""
+RUN_ON, BRIDGE = 12, 3
+"""A sentence of more words may hold several; words of a stretch are at most so far apart."""
 RECENT = 400
 """In so many last characters of the turn before, a question waits for an answer."""
 
@@ -53,7 +56,7 @@ def turns(view: View) -> Iterable[Range]:
     if role == "speaker":
         if _size(view.text, SHORT_ANSWER) and _follows_question(view) and _answers(view):
             return [(0, len(view.text))]
-        return [span for span in _prose(view) if _pinned(view, span) or _asks(view.text[span[0] : span[1]])]
+        return [part for span in _prose(view) for part in _meeting_pins(view, span)]
     return _closing_question(view) if role == "assistant" else []
 
 
@@ -61,7 +64,7 @@ def _user(view: View) -> list[Range]:
     if _size(view.text, SHORT_ANSWER) and _answers(view):
         return [(0, len(view.text))]
     prose = list(_prose(view))
-    pinned = [span for span in prose if _pinned(view, span) or _requests(view.text[span[0] : span[1]])]
+    pinned = [part for span in prose for part in _user_pins(view, span)]
     if pinned and "\n" not in view.text.strip() and _size(view.text, SHORT_TURN):
         return [(0, len(view.text))]
     return pinned
@@ -93,9 +96,39 @@ def _pasted(text: str) -> list[Range]:
     return found
 
 
-def _pinned(view: View, span: Range) -> bool:
+def _user_pins(view: View, span: Range) -> list[Range]:
+    """What of a user's sentence is pinned: nearly always all of it or nothing."""
+    if _pin(view, span) >= view.thresholds["pin"] or _requests(view.text[span[0] : span[1]]):
+        return [span]
+    return _sure_runs(view, span)
+
+
+def _meeting_pins(view: View, span: Range) -> list[Range]:
+    """What of a meeting's sentence is pinned; there everybody asks everybody, so the scorer must be sure."""
+    if _pin(view, span) >= MEETING_PIN or _asks(view.text[span[0] : span[1]]):
+        return [span]
+    return _sure_runs(view, span)
+
+
+def _pin(view: View, span: Range) -> float:
+    """The mean over the words of a sentence."""
     inside = view.inside(*span)
-    return bool(inside) and float(view.pin[inside.start : inside.stop].mean()) >= view.thresholds["pin"]
+    return float(view.pin[inside.start : inside.stop].mean()) if inside else 0.0
+
+
+def _sure_runs(view: View, span: Range) -> list[Range]:
+    """Stretches that the scorer is sure of inside a long sentence: speech without full stops is one for whole turns."""
+    inside = view.inside(*span)
+    if len(inside) <= RUN_ON:
+        return []
+    sure = [index for index in inside if view.pin[index] >= SURE]
+    runs: list[list[int]] = []
+    for index in sure:
+        if runs and index - runs[-1][-1] <= BRIDGE:
+            runs[-1].append(index)
+        else:
+            runs.append([index])
+    return [(view.words[run[0]][0], view.words[run[-1]][1]) for run in runs if len(run) >= QUESTION_WORDS]
 
 
 def _requests(sentence: str) -> bool:

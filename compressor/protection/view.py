@@ -75,7 +75,15 @@ def views_of(
     previous = (None, *transcript.turns)
     own = by_turn(transcript, words)
     return [
-        View(turn, tuple((word.start, word.end) for word in own[index]), scores[index].entity, scores[index].pin, thresholds[index], previous[index], verbatim[index])
+        View(
+            turn,
+            tuple((word.start, word.end) for word in own[index]),
+            scores[index].entity,
+            scores[index].pin,
+            thresholds[index],
+            previous[index],
+            verbatim[index],
+        )
         for index, turn in enumerate(transcript.turns)
     ]
 

@@ -69,7 +69,9 @@ def checked(name: str, scores: Sequence[Scores], words: Sequence[Sequence[Word]]
         for field in fields(Scores):
             values = getattr(scored, field.name)
             if np.shape(values) != (len(own),):
-                raise ScorerError(f"scorer {name} returned {field.name} of shape {np.shape(values)} for turn {index} of {len(own)} words.")
+                raise ScorerError(
+                    f"scorer {name} returned {field.name} of shape {np.shape(values)} for turn {index} of {len(own)} words."
+                )
             if not bool(np.all((values >= 0) & (values <= 1))):
                 raise ScorerError(f"scorer {name} returned a {field.name} outside 0 to 1 for turn {index}.")
     return scores
@@ -78,4 +80,6 @@ def checked(name: str, scores: Sequence[Scores], words: Sequence[Sequence[Word]]
 def concatenate(scores: Sequence[Scores]) -> Scores:
     """The scores of all turns in a row."""
     nothing = np.zeros(0, np.float32)
-    return Scores(*(np.concatenate([nothing, *(getattr(scored, field.name) for scored in scores)]) for field in fields(Scores)))
+    return Scores(
+        *(np.concatenate([nothing, *(getattr(scored, field.name) for scored in scores)]) for field in fields(Scores))
+    )

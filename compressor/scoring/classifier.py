@@ -93,7 +93,9 @@ class ClassifierScorer:
             ScorerError: There are not as many lists of words as turns.
         """
         if len(turns) != len(words):
-            raise ScorerError(f"{self.name}: {len(turns)} turns and words of {len(words)}; give the words of each turn.")
+            raise ScorerError(
+                f"{self.name}: {len(turns)} turns and words of {len(words)}; give the words of each turn."
+            )
         keys = [self._key(turn, cut) for turn, cut in zip(turns, words, strict=True)]
         encoded = {key: self._encoder.encode(key[1], key[2]) for key in dict.fromkeys(keys) if key is not None}
         values = self._run(list(encoded.values()), [key[0] for key in encoded])

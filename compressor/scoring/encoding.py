@@ -27,7 +27,7 @@ SUBWORDS_A_WORD = 32
 START, PAD, END, UNKNOWN = 0, 1, 2, 3
 """Ids of `<s>`, `<pad>`, `</s>` and `<unk>` in every tokenizer of the XLM-R family."""
 
-_SURROGATES = {code: 0xFFFD for code in range(0xD800, 0xE000)}
+_SURROGATES = dict.fromkeys(range(0xD800, 0xE000), 0xFFFD)
 _SPACES = np.array([code for code in range(0x3001) if chr(code).isspace()], dtype=np.uint32)
 _SAME_ROLE = {"developer": "system", "function": "tool"}
 
@@ -123,7 +123,7 @@ class TurnEncoder:
         ids = np.asarray(encoding.ids, dtype=np.int64)
         starts, ends = _strip(text, np.asarray(encoding.offsets, dtype=np.int64).reshape(-1, 2))
         edges = np.asarray(words, dtype=np.int64).reshape(-1, 2)
-        # The words that a subword overlaps: from the first that ends behind its start to the last that starts before its end.
+        # The words that a subword overlaps: from the first that ends behind its start to the last before its end.
         first = np.searchsorted(edges[:, 1], starts, side="right")
         last = np.searchsorted(edges[:, 0], ends, side="left")
         counts = np.where(starts < ends, np.maximum(last - first, 0), 0)

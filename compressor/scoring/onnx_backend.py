@@ -36,7 +36,9 @@ class OnnxBackend:
         try:
             self._session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
         except Exception as error:  # onnxruntime's own exceptions have no common base
-            raise ModelError(f"{path}: onnxruntime cannot load it ({error}); copy or export the model again.") from error
+            raise ModelError(
+                f"{path}: onnxruntime cannot load it ({error}); copy or export the model again."
+            ) from error
 
     def __call__(self, input_ids: IntArray, attention_mask: IntArray, role_ids: IntArray) -> NDArray[np.float32]:
         """One forward pass. All inputs (batch, length), int64 → logits (batch, length, n_heads), float32."""

@@ -32,7 +32,9 @@ class TorchBackend:
 
             from compressor.scoring.torch_model import Shape, TurnClassifier
         except ImportError as error:
-            raise ModelError(f"the torch backend needs {error.name}; install it: pip install 'compressor[torch]'.") from error
+            raise ModelError(
+                f"the torch backend needs {error.name}; install it: pip install 'compressor[torch]'."
+            ) from error
         self._torch: Any = torch
         try:
             self._device = torch.device(device)
