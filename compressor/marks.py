@@ -37,6 +37,7 @@ _WIDE_BRACKETS = {
 }
 _CLOSERS = {**BRACKETS, **_WIDE_BRACKETS, "\u2069": "\u2066\u2067\u2068", "\u202c": "\u202a\u202b\u202d\u202e"}
 _OPENERS = frozenset("".join(_CLOSERS.values()))
+_HINGES = frozenset("and but so or well then oh because that 那 那么 所以 但 但是 而且 然后".split())
 _SAME = frozenset("\"'*_`")
 
 
@@ -170,7 +171,8 @@ class _TurnReader:
             return self._both(needed, needed)
         left, right = self._attached(index)
         if char in _CLAUSE and (left or not right):
-            before = (clause, index) if self._has(clause, index) else (start, index)
+            first = self._past_hinges(clause, index)
+            before = (first, index) if self._has(first, index) else (start, index)
             return self._both(before, (index + 1, end))
         if left and char in _END:  # of an abbreviation: where nothing follows, the end mark of the sentence serves
             return self._both((index - 1, index), (index + 1, end))
@@ -181,6 +183,13 @@ class _TurnReader:
                 *self._neighbours(index, sentence)
             )
         return self._both(*self._neighbours(index, sentence))
+
+    def _past_hinges(self, start: int, end: int) -> int:
+        """Behind the words that only join a clause to the one before: a comma after nothing but `and` is an orphan."""
+        first = start
+        while first < end and (self.mark[first] or self.texts[first].casefold() in _HINGES):
+            first += 1
+        return first if self._has(first, end) else start
 
     def _after_equal(self, index: int, start: int) -> int:
         """Behind the last equal mark of the sentence that stays in any case: two in a row would be fused."""

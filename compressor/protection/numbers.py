@@ -120,8 +120,10 @@ def numbers(view: View) -> Iterable[Range]:
     chinese = has_unspaced(text)
     if chinese:
         yield from (found.span() for found in _ZH_NUMBERS.finditer(text) if not found["idiom"])
-    dates = [date.span() for date in _CALENDAR.finditer(text)]
-    atoms = sorted(chain(_figures(text), _words(text), dates))
+    idle = {at for courtesy in _IDLE.finditer(text) for at in range(*courtesy.span())}
+    dates = [date.span() for date in _CALENDAR.finditer(text) if date.end() - 1 not in idle]
+    words = (word for word in _words(text) if word[0] not in idle)
+    atoms = sorted(chain(_figures(text), words, dates))
     yield from _amounts(text, atoms, frozenset(start for start, _ in dates))
 
 
@@ -140,11 +142,8 @@ def _figures(text: str) -> Iterator[Range]:
 
 
 def _words(text: str) -> Iterator[Range]:
-    idle = {at for courtesy in _IDLE.finditer(text) for at in range(*courtesy.span())}
     for words in _NUMBER_WORDS.finditer(text):
         start, end = words.span()
-        if start in idle:
-            continue
         said = words.group().lower()
         if said in ("one", "second", "half"):
             before = _PRONOUN_BEFORE.search(text, max(0, start - 24), start)

@@ -110,6 +110,7 @@ class _Text:
     def _after(self, last: int, noun: bool) -> Iterator[int]:
         """The next content word of the clause with the function words before it; of a noun phrase its noun too."""
         chain: list[int] = []
+        light = False
         for index in range(last + 1, min(last + 1 + REACH, len(self.words))):
             if self.clause[index] == BETWEEN:
                 continue
@@ -120,6 +121,9 @@ class _Text:
             elif self.kinds[index] == _CONTENT:
                 yield from chain
                 yield index
+                if not light and not noun and self.words[index] in _set("en", "light"):
+                    light, chain = True, []
+                    continue
                 if noun and self._followed(index) and _adjective(self.words[index]):
                     yield index + 1
                 return
