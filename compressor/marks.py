@@ -5,6 +5,7 @@ quotes and emphasis need a word between them; a list marker or heading sign need
 when two ranges of words both keep a word, so that keeping more words never loses a mark.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -38,6 +39,7 @@ _WIDE_BRACKETS = {
 _CLOSERS = {**BRACKETS, **_WIDE_BRACKETS, "\u2069": "\u2066\u2067\u2068", "\u202c": "\u202a\u202b\u202d\u202e"}
 _OPENERS = frozenset("".join(_CLOSERS.values()))
 _HINGES = frozenset("and but so or well then oh because that 那 那么 所以 但 但是 而且 然后".split())
+_CONTRACTION = re.compile(r"['’](?:s|re|ll|ve|m|d|t)|n['’]t|n['’]", re.IGNORECASE)
 _SAME = frozenset("\"'*_`")
 
 
@@ -51,6 +53,8 @@ class Marks:
         spaced: True for content of scripts that put spaces between words. Shape: (n_words,).
         rows: A row a mark: its word, then the two ranges (start, end, start, end) of which both must keep a word.
             Shape: (n_marks, 5).
+        hosts: A row a contraction that was written apart (`that 's`, `do n't`): it, and the word it belongs to. Shape:
+            (n_hosts, 2).
         separators: A row a word that keeps two words of spaced script apart where the source has no space between
             them: the separator, the word before it, and the end of the chain in which a later one may stand. Shape:
             (n_separators, 3).
@@ -60,6 +64,7 @@ class Marks:
     content: Mask
     spaced: Mask
     rows: Indices
+    hosts: Indices
     separators: Indices
 
     def close(self, keep: Mask) -> Mask:
@@ -71,6 +76,9 @@ class Marks:
             A new mask, a superset of `keep`; it grows with `keep`. Shape: (n_words,).
         """
         keep = keep.copy()
+        if len(self.hosts):
+            contraction, host = self.hosts.T
+            keep[host[keep[contraction]]] = True
         if len(self.separators):
             word, before, stop = self.separators.T
             count = _counts(keep & self.spaced)
@@ -92,6 +100,7 @@ def find_marks(transcript: Transcript, words: Sequence[Word], protected: Mask) -
     n = len(words)
     content, spaced = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
     rows: list[tuple[int, int, int, int, int]] = []
+    hosts: list[tuple[int, int]] = []
     separators: list[tuple[int, int, int]] = []
     first = 0
     while first < n:
@@ -103,12 +112,18 @@ def find_marks(transcript: Transcript, words: Sequence[Word], protected: Mask) -
         rows.extend(
             (i + first, a + first, b + first, c + first, d + first) for i, (a, b, c, d) in reader.marks().items()
         )
+        hosts.extend((index + first, index + first - 1) for index in reader.contractions())
         separators.extend((i + first, before + first, end + first) for i, before, end in reader.separators())
         first = stop
     follows = np.zeros(n, np.bool_)
     follows[[row[0] for row in rows]] = True
     return Marks(
-        follows, content, spaced, np.array(rows, np.int64).reshape(-1, 5), np.array(separators, np.int64).reshape(-1, 3)
+        follows,
+        content,
+        spaced,
+        np.array(rows, np.int64).reshape(-1, 5),
+        np.array(hosts, np.int64).reshape(-1, 2),
+        np.array(separators, np.int64).reshape(-1, 3),
     )
 
 
@@ -285,6 +300,14 @@ class _TurnReader:
     def _opens(self, index: int) -> bool:
         left, right = self._attached(index)
         return right and not left
+
+    def contractions(self) -> list[int]:
+        """Contractions that were written apart from the word before them, as tokenized corpora do."""
+        return [
+            index
+            for index, text in enumerate(self.texts)
+            if index and _CONTRACTION.fullmatch(text) and not self.mark[index - 1]
+        ]
 
     def separators(self) -> list[tuple[int, int, int]]:
         """Words that keep two words of spaced script from being fused where there is no space between them."""

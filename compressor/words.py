@@ -37,8 +37,11 @@ BRACKETS = {")": "(", "]": "[", "}": "{"}
 _RUN = re.compile(r"\S+")
 _PART = re.compile(f"(?P<wide>[{WIDE_MARKS}])(?P=wide)*|(?P<unspaced>[{UNSPACED}]+)|[^{UNSPACED}{WIDE_MARKS}]+")
 _UNSPACED = re.compile(f"[{UNSPACED}]")
-# An apostrophe that opens a word belongs to it: ’24, 'tis.
-_ELISION = re.compile(r"['’‘](?:\d\ds?\b|(?:tis|twas|twere|til|em|cause|bout|round|n|nuff|kay)\b)", re.IGNORECASE)
+# An apostrophe that opens a word belongs to it: ’24, 'tis, and the 's of corpora that write contractions apart.
+_ELISION = re.compile(
+    r"['’‘](?:\d\ds?\b|(?:tis|twas|twere|til|em|cause|bout|round|n|nuff|kay)\b|(?-i:s|re|ll|ve|m|d|t)(?![\w'’]))",
+    re.IGNORECASE,
+)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _JOINERS = frozenset("\u200c\u200d\ufe0e\ufe0f\u20e3")
 

@@ -7,7 +7,7 @@ from compressor import Transcript, Turn
 WORDS = (
     "the", "a", "um", "okay", "Okay,", "yes", "no", "not", "don't", "can", "must", "refund", "deliver", "signed", "Graz",
     "Ms.", "Dr.", "Prideaux", "e.g.", "etc.", "p.m.", "3.5", "-5", "200 °C", "v2.1.01", "14", "June", "unless", "only",
-    "because", "(yes)", "(f(x)", '"keep off"', "'tis", "’24", "‘no’", "boys'", "foo(bar)", "user@host", "and/or", "C++",
+    "because", "(yes)", "(f(x)", '"keep off"', "'tis", "’24", "‘no’", "boys'", "foo(bar)", "user@host", "'s", "n't", "and/or", "C++",
     "__init__", "**bold**", "*a", "`x y`", "...", "…", "—", "-", "–", "+", "=", "|", ":)", "->", "$5", "5%", "#tag", "@me",
     "https://x.example/a?b=1", "/usr/bin", "x—y", "No.", "no.", "I", "end.", "what?", "so,", "well;", "then:", "!", "?!",
     "café", "Nguyễn", "🏳️‍🌈", "8️⃣", "👍🏽", "\u200fשלום", "\u2066a@b.c\u2069", "\u2067אב", "مرحبا؟", "\x00", "\u200b", "\ufeff", "\ud800",

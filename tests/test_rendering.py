@@ -52,6 +52,7 @@ def without(text: str, *deleted: str) -> str:
         ("double  space  here", ["space"], "double here"),
         ("trailing word\n", ["word"], "trailing\n"),
         ("  lead in words", ["lead"], "in words"),
+        ("well that 's not so", ["well that"], "that 's not so"),
         ("嗯，那个，我们明年不太可能量产。", ["嗯", "那个"], "我们明年不太可能量产。"),
         ("好的，没问题。票已经没有了。", ["好的", "没问题"], "票已经没有了。"),
         ("用Python写Java代码", ["写"], "用Python写Java代码"),

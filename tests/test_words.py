@@ -18,6 +18,7 @@ def cut(text: str) -> list[str]:
         ("don't and/or user@host foo(bar) C++", ["don't", "and/or", "user@host", "foo(bar)", "C++"]),
         ("(f(x)) g(y).", ["(", "f(x)", ")", "g(y)", "."]),
         ("'tis ’24 'hi'", ["'tis", "’24", "'", "hi", "'"]),
+        ("that 's it 'T shirt'", ["that", "'s", "it", "'", "T", "shirt", "'"]),
         ("wait... what?!", ["wait", "...", "what", "?", "!"]),
         ("**bold** __init__", ["**", "bold", "**", "__", "init", "__"]),
         ("x—y —z", ["x—y", "—", "z"]),

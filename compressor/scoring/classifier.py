@@ -128,7 +128,8 @@ class ClassifierScorer:
 
     def _forward(self, ids: IntArray, role: int) -> NDArray[np.float32]:
         row = ids[np.newaxis]
-        return self._backend(row, np.ones_like(row), np.full_like(row, role))[0]
+        logits = self._backend(row, np.ones_like(row), np.full_like(row, role))
+        return logits.reshape(len(ids), -1)
 
 
 def language(text: str) -> str:
