@@ -57,6 +57,7 @@ def policy_options(command: F) -> F:
                 help="Keep every match of a regular expression. Repeatable.",
             ),
             click.option("--release-filler", is_flag=True, help="Let modals and negations in pure pleasantries go."),
+            click.option("--floor", type=click.Choice(["sure", "masks"]), default="sure", help="Where a budget stops."),
             click.option(
                 "--emptied",
                 type=click.Choice(["auto", "word", "empty", "drop"]),

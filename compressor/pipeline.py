@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from compressor import formats
+from compressor.floor import floor
 from compressor.marks import find_marks
 from compressor.places import drop_emptied, keep_labels_apart, keep_places
 from compressor.policy import Policy
@@ -105,6 +106,8 @@ class Compressor:
         marks = find_marks(transcript, words, must)
         ledger = Ledger.of(transcript, words, self.counter)
         choice = Choice(merged.keep, ledger.costs, must, ~marks.follows & ~must, marks.close)
+        if policy.level is None and policy.floor == "sure":
+            choice = choice.with_base(floor(views, scores, must) & choice.candidates)
         choice = choice.with_base(keep_places(transcript, words, choice, policy))
 
         def at_budget(limit: float) -> Mask:
@@ -116,10 +119,18 @@ class Compressor:
         budget = ledger.total * policy.keep_ratio if policy.keep_ratio is not None else policy.max_tokens
         keep = choice.where(above_threshold(views, scores, policy)) if budget is None else at_budget(budget)
         workings = Workings(
-            words, merged, protection, released & ~keep, keep, at_budget, lambda: self._again(transcript, policy)
+            words=words,
+            scores=merged,
+            protection=protection,
+            released=released & ~keep,
+            keep=keep,
+            policy=policy,
+            budget=budget,
+            at_budget=at_budget,
+            again=lambda: self._again(transcript, policy),
         )
         output = drop_emptied(render(transcript, words, keep), policy)
-        report = build_report(ledger, output, views, workings, budget, self.scorer.name)
+        report = build_report(ledger, output, views, workings, self.scorer.name)
         return CompressionResult(transcript, output, report, workings)
 
     def _score(self, transcripts: Sequence[Transcript], words: Sequence[Sequence[Word]]) -> Iterator[list[Scores]]:

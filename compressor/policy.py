@@ -14,6 +14,7 @@ POLICY_VERSION = "1"
 """Version of what the options below and the built-in rules do; part of every report."""
 
 PRESETS = ("light", "tight")
+FLOORS = ("sure", "masks")
 EMPTIED = ("auto", "word", "empty", "drop")
 
 Extra = str | re.Pattern[str] | Rule
@@ -33,6 +34,8 @@ class Policy:
             which every match is kept, or the name of a built-in rule (those are always on).
         release_filler: Let modals, negations, quantifiers, conditions and what they govern go where their whole
             sentence is a pure pleasantry by the model's score. The report lists each as released.
+        floor: Where a budget stops. `sure`: at the protected words and those that the scorer is sure a telegram needs,
+            in user turns those that a careful edit keeps. `masks`: at the protected words alone.
         emptied: What becomes of a turn of which no word is left: `word` keeps its best one, `empty` leaves an empty
             text, `drop` takes the message out where that breaks no pair of tool call and result and no alternation of
             roles, and keeps a word elsewhere. Default `auto`: `word` in messages, `empty` in other transcripts.
@@ -46,10 +49,12 @@ class Policy:
     keep_last: int | None = None
     also_protect: Iterable[Extra] | Extra = ()
     release_filler: bool = False
+    floor: str = "sure"
     emptied: str = "auto"
 
     def __post_init__(self) -> None:
         _one_of("preset", self.preset, (None, *PRESETS))
+        _one_of("floor", self.floor, FLOORS)
         _one_of("emptied", self.emptied, EMPTIED)
         if self.keep_ratio is not None:
             _number("keep_ratio", self.keep_ratio, (int, float), "a number from 0 to 1")

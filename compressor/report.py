@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from compressor.policy import POLICY_VERSION
+from compressor.policy import POLICY_VERSION, Policy
 from compressor.protection import Protection, View
 from compressor.scoring import Scores
 from compressor.selection import Mask
@@ -97,6 +97,8 @@ class Workings:
         protection: Which rules asked for which word.
         released: True for protected words that were let go. Shape: (n_words,).
         keep: True where the word stays. Shape: (n_words,).
+        policy: The options in force.
+        budget: The limit in tokens, or None under a preset.
         at_budget: The choice under another limit, in tokens.
         again: The whole compression once more, from the source.
     """
@@ -106,17 +108,19 @@ class Workings:
     protection: Protection
     released: Mask
     keep: Mask
+    policy: Policy
+    budget: float | None
     at_budget: Callable[[float], Mask]
     again: Callable[[], Any]
 
 
 def build_report(
-    ledger: Ledger, output: Transcript, views: Sequence[View], work: Workings, budget: float | None, scorer: str
+    ledger: Ledger, output: Transcript, views: Sequence[View], work: Workings, scorer: str
 ) -> Report:
     """Count what was kept."""
     after = ledger.after(output)
     bounds = np.cumsum([0, *(len(view.words) for view in views)]).tolist()
-    over = 0 if budget is None else max(0, math.ceil(sum(after) - budget - 1e-6))
+    over = 0 if work.budget is None else max(0, math.ceil(sum(after) - work.budget - 1e-6))
     return Report(
         tokens_before=ledger.total,
         tokens_after=sum(after),
@@ -126,7 +130,7 @@ def build_report(
             name: int(row.sum()) for name, row in zip(work.protection.names, work.protection.asked, strict=True)
         },
         kept_by_score=int((work.keep & ~work.protection.mask).sum()),
-        budget=budget,
+        budget=work.budget,
         budget_met=over == 0,
         over_budget_by=over,
         released=tuple(_texts(views, bounds, work.released)),
@@ -142,7 +146,7 @@ def build_report(
             )
             for index, view in enumerate(views)
         ),
-        notes=tuple(_notes(views, work, ledger, budget, over)),
+        notes=tuple(_notes(views, work, ledger, over)),
         token_counter=counter_name(ledger.counter),
         scorer=scorer,
         policy_version=POLICY_VERSION,
@@ -157,13 +161,14 @@ def _texts(views: Sequence[View], bounds: Sequence[int], chosen: Mask) -> Iterat
             yield turn, view.text[start:end]
 
 
-def _notes(views: Sequence[View], work: Workings, ledger: Ledger, budget: float | None, over: int) -> Iterator[str]:
+def _notes(views: Sequence[View], work: Workings, ledger: Ledger, over: int) -> Iterator[str]:
     if over:
-        yield f"budget not met: what must stay needs {over} tokens more than the {budget:g} allowed"
+        further = "; floor='masks' cuts further" if work.policy.floor == "sure" else ""
+        yield f"budget not met: what must stay needs {over} tokens more than the {work.budget:g} allowed{further}"
     if len(work.keep) and work.keep.all():
         whole = Counter(view.verbatim for view in views if view.verbatim)
-        if budget is not None and budget >= ledger.total:
-            yield f"nothing was deleted: the source has {ledger.total} tokens, the budget is {budget:g}"
+        if work.budget is not None and work.budget >= ledger.total:
+            yield f"nothing was deleted: the source has {ledger.total} tokens, the budget is {work.budget:g}"
         elif sum(whole.values()) == len(views):
             yield "nothing was deleted: " + ", ".join(f"{count} × {reason}" for reason, count in whole.items())
         else:

@@ -117,8 +117,13 @@ class ClassifierScorer:
         if self._threads == 1 or len(passes) < 2:
             outputs = [self._forward(ids, role) for ids, role in passes]
         else:
+            # The longest first, so that no thread is left alone with a long one at the end.
+            order = sorted(range(len(passes)), key=lambda number: -len(passes[number][0]))
             with ThreadPoolExecutor(min(self._threads, len(passes))) as pool:
-                outputs = list(pool.map(self._forward, *zip(*passes, strict=True)))
+                done = dict(
+                    zip(order, pool.map(self._forward, *zip(*(passes[n] for n in order), strict=True)), strict=True)
+                )
+            outputs = [done[number] for number in range(len(passes))]
         at = 0
         for turn in encoded:
             mine = outputs[at : at + len(turn.windows)]
