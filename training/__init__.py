@@ -1,0 +1,1 @@
+"""Makes the weights: corpora, examples, labels, training, evaluation, export. Imports compressor alone."""
