@@ -19,7 +19,7 @@ from compressor.words import has_unspaced, is_mark
 REACH = 8
 """How many words the search for what is governed looks at."""
 BETWEEN, PLEASANTRY = -1, -2
-"""In place of a clause: of marks between clauses, and of sentences that say nothing, where only negations govern."""
+"""In place of a clause: of marks between clauses, and of sentences that say nothing, where only negations and modals govern."""
 
 _MARK, _FILLER, _CHAIN, _CONTENT = range(4)
 _TRIGGERS = {
@@ -47,8 +47,8 @@ def scope(view: View) -> Iterable[Range]:
     for kind, rule in _TRIGGERS.items():
         for start, end in view.run(rule):
             first, last = bisect_right(text.ends, start), bisect_left(text.starts, end) - 1
-            # A bare `no` left of `no worries` would read as a refusal; all else says nothing in a pleasantry.
-            if first <= last and (kind == "negation" or text.clause[first] != PLEASANTRY):
+            # A bare `no` left of `no worries` would read as a refusal, a bare `can` as a riddle; all else says nothing there.
+            if first <= last and (kind in ("negation", "modals") or text.clause[first] != PLEASANTRY):
                 trigger = " ".join(text.folded[start:end].split())
                 governed = text.unspaced if has_unspaced(trigger) else text.spaced
                 kept.update(governed(first, last, kind, trigger))
