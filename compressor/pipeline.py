@@ -108,7 +108,7 @@ class Compressor:
         choice = Choice(merged.keep, ledger.costs, must, ~marks.follows & ~must, marks.close)
         if policy.level is None and policy.floor == "sure":
             choice = choice.with_base(floor(views, scores, must) & choice.candidates)
-        choice = choice.with_base(keep_places(transcript, words, choice, policy))
+        choice = choice.with_base(keep_places(transcript, words, choice, released, policy))
 
         def at_budget(limit: float) -> Mask:
             def fits(keep: Mask) -> bool:

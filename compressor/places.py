@@ -14,8 +14,16 @@ from compressor.words import Word
 _MESSAGES = frozenset({"messages", "json", "jsonl"})
 
 
-def keep_places(transcript: Transcript, words: Sequence[Word], choice: Choice, policy: Policy) -> Mask:
-    """The best word of each block that must not become empty and of which no rule keeps a word. Shape: (n_words,)."""
+def keep_places(
+    transcript: Transcript, words: Sequence[Word], choice: Choice, released: Mask, policy: Policy
+) -> Mask:
+    """The best word of each block that must not become empty and of which no rule keeps a word.
+
+    A released word is no such word: the `no` of `no problem` would stand for something else.
+
+    Returns:
+        True for those words. Shape: (n_words,).
+    """
     free = _free(transcript, policy)
     needs_word = [index not in free for index in range(len(transcript))]
     groups = np.zeros(len(words), np.int64)
@@ -29,7 +37,7 @@ def keep_places(transcript: Transcript, words: Sequence[Word], choice: Choice, p
             needy.append(needs_word[index])
     empty = np.array(needy, np.bool_)
     empty[groups[choice.base]] = False
-    return best_of_each(groups, empty, choice.scores, choice.candidates)
+    return best_of_each(groups, empty, choice.scores, choice.candidates & ~released)
 
 
 def keep_labels_apart(transcript: Transcript, words: Sequence[Word]) -> Mask:
