@@ -102,6 +102,14 @@ class _Text:
             yield from self._back(first)
         elif kind in ("negation", "modals") and first and self.words[first - 1] in _set("zh", "pronouns"):
             yield first - 1
+        if trigger.startswith("不") and self._is_verb_before(first):
+            yield first - 1
+
+    def _is_verb_before(self, first: int) -> bool:
+        """Whether a single character stands directly before: the verb of 睡不好, 看不到."""
+        if not self._joined(first - 1, first) or self.ends[first - 1] != self.starts[first]:
+            return False
+        return len(self.words[first - 1]) == 1 and self.kinds[first - 1] == _CONTENT
 
     def _joined(self, one: int, other: int) -> bool:
         """Whether two words exist and stand in the same clause."""
@@ -260,7 +268,7 @@ def _kind(word: str) -> int:
         return _MARK
     if has_unspaced(word):
         characters = lexicon("zh")["scope"]["chain_characters"]
-        return _CHAIN if all(char in characters for char in word) else _CONTENT
+        return _CHAIN if word in _set("zh", "adverbs") or all(char in characters for char in word) else _CONTENT
     if word in _set("en", "fillers"):
         return _FILLER
     return _CHAIN if word in _set("en", "chain") else _CONTENT
