@@ -13,7 +13,7 @@ from compressor.scoring.weights import HEADS, ModelConfig, read_config
 
 _LANGUAGES = {"en": "English", "zh": "Chinese"}
 
-SHIPPED = "default"
+SHIPPED = "default-1"
 """The version whose sources `_SOURCES` lists."""
 
 _SOURCES = """\
@@ -59,7 +59,7 @@ def _head(config: ModelConfig) -> Iterable[str]:
     yield f"- Encoder: {config.base}, {layers} layers, width {hidden}, {pieces}"
     yield f"- Windows of {config.window} subwords, one every {config.stride}; a word scores the mean of its subwords"
     yield f"- Roles: {', '.join(config.roles)}; words cut by segmentation version {config.segmentation}"
-    yield f"- `model.onnx` is stored as `{config.quantisation}`; `model.safetensors` (float16) is not in the wheel"
+    yield f"- `model.onnx` is stored as `{config.quantisation}`; `model.safetensors` (float16, the word embedding in 8 bits) is not in the wheel"
     yield "- Licence of the weights: Apache-2.0"
     yield ""
     if config.version == SHIPPED:  # who retrains on other data writes this table for it

@@ -26,7 +26,7 @@ from compressor.scoring.classifier import Backend
 from compressor.scoring.encoding import TurnEncoder, role_id
 from compressor.scoring.onnx_backend import OnnxBackend
 from compressor.scoring.torch_backend import TorchBackend
-from compressor.scoring.torch_model import Shape, TurnClassifier
+from compressor.scoring.torch_model import Shape, TurnClassifier, read_weights, write_weights
 from compressor.scoring.weights import read_config
 from compressor.transcript import VERBATIM_ROLES
 from training.calibrate import write_thresholds
@@ -125,11 +125,10 @@ def export(source: Path, out: Path, dev: Sequence[Example], scheme: str, schemes
     Returns:
         The table, by scheme.
     """
-    from safetensors.numpy import load_file
-
     config = read_config(source)
     sizes = Shape(**{name: value if name == "dropout" else int(value) for name, value in config.shape.items()})  # type: ignore[arg-type]
-    weights = {name: array.astype(np.float32) for name, array in load_file(source / "model.safetensors").items()}
+    state = read_weights(source / "model.safetensors")
+    weights = {name: tensor.numpy() for name, tensor in state.items()}
     out.mkdir(parents=True, exist_ok=True)
     chosen = passes(dev, TurnEncoder(source / "tokenizer.json", config.window, config.stride))
     reference = run(TorchBackend(source / "model.safetensors", config), chosen)
@@ -142,9 +141,9 @@ def export(source: Path, out: Path, dev: Sequence[Example], scheme: str, schemes
             table[each] = compare(path, reference, chosen)
             print(each, json.dumps(table[each]), flush=True)
         shutil.copyfile(Path(folder) / f"{scheme}.onnx", out / "model.onnx")
-    for name in ("tokenizer.json", "model.safetensors"):
-        if (source / name).resolve() != (out / name).resolve():
-            shutil.copyfile(source / name, out / name)
+    if source.resolve() != out.resolve():
+        shutil.copyfile(source / "tokenizer.json", out / "tokenizer.json")
+    write_weights(out / "model.safetensors", state)
     write_config(out, replace(config, quantisation=scheme))
     write_thresholds(out, dev)
     update(out, export={"scheme": scheme, "subwords": len(reference), "table": table})

@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from compressor.scoring.encoding import STRIDE, WINDOW
-from compressor.scoring.torch_model import Shape, TurnClassifier, from_bert
+from compressor.scoring.torch_model import Shape, TurnClassifier, from_bert, read_weights
 from compressor.scoring.weights import HEADS, LANGUAGES, ModelConfig
 from compressor.transcript import ROLES
 from compressor.words import SEGMENTATION
@@ -52,7 +52,7 @@ def from_base(folder: Path, dropout: float) -> TurnClassifier:
 def load_model(path: Path, shape: Shape) -> TurnClassifier:
     """The network with the weights of a model.safetensors, in float32 and ready to run."""
     model = TurnClassifier(shape)
-    model.load_state_dict({name: tensor.float() for name, tensor in load_file(path).items()})
+    model.load_state_dict(read_weights(path))
     return model.eval()
 
 

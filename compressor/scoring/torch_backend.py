@@ -28,9 +28,8 @@ class TorchBackend:
     def __init__(self, path: Path, config: ModelConfig, device: str = "cpu") -> None:
         try:
             import torch
-            from safetensors.torch import load_file
 
-            from compressor.scoring.torch_model import Shape, TurnClassifier
+            from compressor.scoring.torch_model import Shape, TurnClassifier, read_weights
         except ImportError as error:
             raise ModelError(
                 f"the torch backend needs {error.name}; install it: pip install 'compressor[torch]'."
@@ -39,7 +38,7 @@ class TorchBackend:
         try:
             self._device = torch.device(device)
             model = TurnClassifier(Shape(**_sizes(config)))
-            model.load_state_dict({name: tensor.float() for name, tensor in load_file(path).items()})
+            model.load_state_dict(read_weights(path))
             self._model = model.eval().to(self._device)
         except (RuntimeError, TypeError, ValueError, OSError) as error:
             raise ModelError(f"{path}: torch cannot load it on {device} ({error}).") from error
