@@ -6,6 +6,7 @@ then, so a budget stops at the words that the scorer is sure of. `Policy(floor="
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 
@@ -52,7 +53,7 @@ def _between(kept: Mask, small: Mask) -> Mask:
     """The short runs of small words that stand between two kept words. Shape: (n_words,)."""
     filled = np.zeros(len(kept), np.bool_)
     places = np.flatnonzero(kept)
-    for left, right in zip(places, places[1:], strict=False):
+    for left, right in pairwise(places):
         if 1 < right - left <= GAP + 1 and small[left + 1 : right].all():
             filled[left + 1 : right] = True
     return filled
@@ -60,7 +61,7 @@ def _between(kept: Mask, small: Mask) -> Mask:
 
 @lru_cache(maxsize=8192)
 def _is_small(word: str) -> bool:
-    return word.casefold() in _english() or bool(word) and all(char in _chinese() for char in word)
+    return word.casefold() in _english() or (bool(word) and all(char in _chinese() for char in word))
 
 
 @lru_cache(maxsize=1)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,6 +132,24 @@ def _counts(mask: Mask) -> Indices:
     return np.concatenate(([0], np.cumsum(mask, dtype=np.int64)))
 
 
+class _Sentence(NamedTuple):
+    """The words of a sentence, where the marks at its end begin, and the pairs of marks of its turn."""
+
+    start: int
+    end: int
+    tail: int
+    pairs: dict[int, tuple[int, int]]
+
+
+def _nearest(content: Mask) -> tuple[list[int], list[int]]:
+    """The last content word before each word (-1: none), and the first one behind (n_words: none)."""
+    n = len(content)
+    places = np.arange(n)
+    last = np.maximum.accumulate(np.where(content, places, -1)) if n else places
+    first = np.minimum.accumulate(np.where(content, places, n)[::-1])[::-1] if n else places
+    return [-1, *last[:-1].tolist()][:n], [*first[1:].tolist(), n][:n]
+
+
 class _TurnReader:
     """Reads the marks of one turn; every index is that of a word within the turn."""
 
@@ -154,6 +173,7 @@ class _TurnReader:
         for index in self.markers:
             self.content[index] = self.spaced[index] = False
         self.count = _counts(self.content).tolist()
+        self.before, self.after = _nearest(self.content)
 
     def marks(self) -> dict[int, tuple[int, int, int, int]]:
         """The two ranges of words that each mark needs. A mark for which there are none is left to be ranked."""
@@ -164,25 +184,33 @@ class _TurnReader:
             while tail > start and self.mark[tail - 1]:
                 tail -= 1
             clause = start
+            held: dict[str, int] = {}
+            sentence = _Sentence(start, end, tail, pairs)
             for index in range(start, end):
-                if not self.mark[index] or index in found:
+                if not self.mark[index]:
                     continue
-                need = self._need(index, (start, end), tail, clause, pairs)
-                if need is not None:
-                    found[index] = need
+                if index not in found:
+                    need = self._need(index, sentence, clause, held)
+                    if need is not None:
+                        found[index] = need
+                if self.protected[index]:
+                    held[self.texts[index][0]] = index
                 if self.texts[index][0] in _CLAUSE:
                     clause = index + 1
         return found
 
     def _need(
-        self, index: int, sentence: tuple[int, int], tail: int, clause: int, pairs: dict[int, tuple[int, int]]
+        self, index: int, sentence: _Sentence, clause: int, held: dict[str, int]
     ) -> tuple[int, int, int, int] | None:
-        start, end = sentence
+        """What one mark depends on: `clause` is where its clause begins, `held` the last protected mark of each sign."""
+        start, end, tail, pairs = sentence
         char = self.texts[index][0]
         if index in pairs:
             return self._both(pairs[index], pairs[index])
         if index >= tail and char in _END:
-            needed = (self._after_equal(index, start), end)
+            # Behind the last equal mark that stays in any case: two in a row would be fused.
+            equal = held.get(char, start - 1) + 1
+            needed = (equal if self._has(equal, index) else start, end)
             return self._both(needed, needed)
         left, right = self._attached(index)
         if char in _CLAUSE and (left or not right):
@@ -192,12 +220,14 @@ class _TurnReader:
         if left and char in _END:  # of an abbreviation: where nothing follows, the end mark of the sentence serves
             return self._both((index - 1, index), (index + 1, end))
         if left:
-            return self._both((index - 1, index), (index - 1, index)) or self._both(*self._neighbours(index, sentence))
+            return self._both((index - 1, index), (index - 1, index)) or self._both(
+                *self._neighbours(index, start, end)
+            )
         if right:
             return self._both((index + 1, index + 2), (index + 1, index + 2)) or self._both(
-                *self._neighbours(index, sentence)
+                *self._neighbours(index, start, end)
             )
-        return self._both(*self._neighbours(index, sentence))
+        return self._both(*self._neighbours(index, start, end))
 
     def _past_hinges(self, start: int, end: int) -> int:
         """Behind the words that only join a clause to the one before: a comma after nothing but `and` is an orphan."""
@@ -205,14 +235,6 @@ class _TurnReader:
         while first < end and (self.mark[first] or self.texts[first].casefold() in _HINGES):
             first += 1
         return first if self._has(first, end) else start
-
-    def _after_equal(self, index: int, start: int) -> int:
-        """Behind the last equal mark of the sentence that stays in any case: two in a row would be fused."""
-        char = self.texts[index][0]
-        for at in range(index - 1, start - 1, -1):
-            if self.protected[at] and self.texts[at][0] == char and self._has(at + 1, index):
-                return at + 1
-        return start
 
     def _both(self, left: tuple[int, int], right: tuple[int, int]) -> tuple[int, int, int, int] | None:
         """Both ranges, or the one that holds any word twice; None where neither does."""
@@ -230,15 +252,13 @@ class _TurnReader:
         right = index + 1 < len(self.words) and self.words[index + 1].start == self.words[index].end
         return left, right
 
-    def _neighbours(self, index: int, sentence: tuple[int, int]) -> tuple[tuple[int, int], tuple[int, int]]:
-        """The nearest words before and after a mark that stands alone."""
-        start, end = sentence
-        before, after = index - 1, index + 1
-        while before >= start and not self.content[before]:
-            before -= 1
-        while after < end and not self.content[after]:
-            after += 1
-        return (max(before, start), before + 1), (after, min(after + 1, end))
+    def _neighbours(self, index: int, start: int, end: int) -> tuple[tuple[int, int], tuple[int, int]]:
+        """The nearest words of the sentence before and after a mark that stands alone."""
+        before, after = self.before[index], self.after[index]
+        return (before, before + 1) if before >= start else (start, start), (after, after + 1) if after < end else (
+            end,
+            end,
+        )
 
     def _range(self, start: int, end: int) -> tuple[int, int]:
         """The words that begin inside a range of characters."""

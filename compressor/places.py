@@ -9,14 +9,12 @@ from compressor.formats import drop, removable
 from compressor.policy import Policy
 from compressor.selection import Choice, Mask, best_of_each
 from compressor.transcript import Transcript
-from compressor.words import Word
+from compressor.words import Word, is_mark
 
 _MESSAGES = frozenset({"messages", "json", "jsonl"})
 
 
-def keep_places(
-    transcript: Transcript, words: Sequence[Word], choice: Choice, released: Mask, policy: Policy
-) -> Mask:
+def keep_places(transcript: Transcript, words: Sequence[Word], choice: Choice, released: Mask, policy: Policy) -> Mask:
     """The best word of each block that must not become empty and of which no rule keeps a word.
 
     A released word is no such word: the `no` of `no problem` would stand for something else.
@@ -57,8 +55,17 @@ def keep_labels_apart(transcript: Transcript, words: Sequence[Word]) -> Mask:
             inside = np.flatnonzero(
                 (starts[:, 0] == index) & (starts[:, 1] >= found.start()) & (starts[:, 1] < found.end())
             )
-            if len(inside) and inside[0] and words[inside[0] - 1].turn == index:
-                kept[inside[0] - 1 : inside[-1] + 1] = True
+            if not len(inside):
+                continue
+            before = inside[0] - 1
+            while (
+                before >= 0
+                and words[before].turn == index
+                and is_mark(turn.text[words[before].start : words[before].end])
+            ):
+                before -= 1
+            if before >= 0 and words[before].turn == index:
+                kept[[before, *inside]] = True
     return kept
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compressor.transcript import Transcript, Turn
-from compressor.words import Word, by_turn, is_mark
+from compressor.words import Word, by_turn, closes, is_mark
 
 _SPACE = re.compile(r"\s+")
 _NEWLINES = "\n\r\x0b\x0c\x85\u2028\u2029"
@@ -98,9 +98,8 @@ def _after_newline(run: str) -> int:
 def _hugs_left(text: str, words: Sequence[Word], index: int) -> bool:
     """Whether a word is a mark that has no space before it in the source, and does not open what follows."""
     word = words[index]
-    return (
-        words[index - 1].end == word.start and is_mark(text[word.start : word.end]) and not _opens(text, words, index)
-    )
+    mark = is_mark(text[word.start : word.end]) and closes(text[word.start])
+    return mark and words[index - 1].end == word.start and not _opens(text, words, index)
 
 
 def _hugs_right(text: str, words: Sequence[Word], index: int) -> bool:

@@ -36,6 +36,8 @@ BRACKETS = {")": "(", "]": "[", "}": "{"}
 
 _RUN = re.compile(r"\S+")
 _PART = re.compile(f"(?P<wide>[{WIDE_MARKS}])(?P=wide)*|(?P<unspaced>[{UNSPACED}]+)|[^{UNSPACED}{WIDE_MARKS}]+")
+_WIDE_MARK = re.compile(f"[{WIDE_MARKS}]")
+_MARK_CATEGORIES = frozenset("Pc Pd Ps Pe Pi Pf Po Sm Sk Cf Cc Zs Zl Zp".split())
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 # An apostrophe that opens a word belongs to it: ’24, 'tis, and the 's of corpora that write contractions apart.
 _ELISION = re.compile(
@@ -100,7 +102,8 @@ def segment_text(text: str) -> list[tuple[int, int]]:
             elif part["wide"]:
                 parts.append((part.start(), part.end(), False))
             else:
-                parts.extend((start, end, False) for start, end in _peel(text, part.start(), part.end()))
+                behind = part.start() > run.start()  # of text without spaces, whose marks may be half-width
+                parts.extend((start, end, False) for start, end in _peel(text, part.start(), part.end(), behind))
     pieces = iter(_pieces([text[start:end] for start, end, unspaced in parts if unspaced]))
     words: list[tuple[int, int]] = []
     for start, end, unspaced in parts:
@@ -120,10 +123,13 @@ def by_turn(transcript: Transcript, words: Sequence[Word]) -> list[list[Word]]:
 
 
 def is_mark(word: str) -> bool:
-    """Whether a word is punctuation alone: no letter, digit, currency sign, emoji or other pictograph."""
-    return not any(
-        unicodedata.category(char)[0] in "LNM" or unicodedata.category(char) in ("So", "Sc") for char in word
-    )
+    """Whether a word is punctuation alone: no letter, digit, currency sign, emoji, nor a character that is not known."""
+    return all(unicodedata.category(char) in _MARK_CATEGORIES for char in word)
+
+
+def closes(char: str) -> bool:
+    """Whether a mark belongs to what stands before it, as a comma or a closing bracket does."""
+    return char in CLOSING or _WIDE_MARK.match(char) is not None
 
 
 def has_unspaced(text: str) -> bool:
@@ -131,13 +137,13 @@ def has_unspaced(text: str) -> bool:
     return _UNSPACED.search(text) is not None
 
 
-def _peel(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Take the punctuation off both edges of a run."""
+def _peel(text: str, start: int, end: int, behind: bool) -> list[tuple[int, int]]:
+    """Take the punctuation off both edges of a run; `behind` unspaced text its marks may stand at the left edge."""
     left, right = start, end
     leading: list[tuple[int, int]] = []
     while (
         left < right
-        and (text[left] in OPENING or text.startswith("..", left, right))
+        and (text[left] in OPENING or text.startswith("..", left, right) or (behind and text[left] in CLOSING))
         and not _ELISION.match(text, left, right)
     ):
         stop = left + 1

@@ -201,5 +201,6 @@ def test_names_do_not_become_labels() -> None:
     """A speaker's name inside a turn never comes to stand where it would open a turn of its own."""
     source = "Ann: um, so, well Bob: wait\nBob: okay, so, hmm\nAnn: I told Bob: wait\nBob: yes\n"
     result = Compressor(FixedScorer(lambda word: 0.9 if word in {"Bob", "wait"} else 0.0)).compress(source)
+    assert "Bob: , " not in result.text
     again = Compressor(FixedScorer(0.0)).compress(result.text).source
     assert [turn.speaker for turn in again] == [turn.speaker for turn in result.source]
