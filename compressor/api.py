@@ -1,6 +1,7 @@
 """One call for one transcript."""
 
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from compressor.pipeline import Compressor, load_scorer
@@ -10,7 +11,7 @@ from compressor.tokens import TokenCounter, as_counter
 
 
 def compress(
-    source: Any, *, model: str = "default", token_counter: TokenCounter | str | None = None, **options: Any
+    source: Any, *, model: str | Path = "default", token_counter: TokenCounter | str | None = None, **options: Any
 ) -> CompressionResult:
     """Compress one transcript: delete its low-signal words and nothing else.
 
@@ -26,12 +27,15 @@ def compress(
     >>> compress("Ann: um, so, the fee is not refundable.\\nBob: okay, okay, thanks!\\n", model="heuristic").text
     'Ann: the fee is not refundable.\\nBob:\\n'
     """
-    counter = _named_counter(token_counter) if token_counter is None or isinstance(token_counter, str) else token_counter
-    return Compressor(_scorer(model), token_counter=counter).compress(source, **options)
+    counter = (
+        _named_counter(token_counter) if token_counter is None or isinstance(token_counter, str) else token_counter
+    )
+    scorer = _scorer(model) if isinstance(model, (str, Path)) else load_scorer(model)
+    return Compressor(scorer, token_counter=counter).compress(source, **options)
 
 
 @lru_cache(maxsize=4)
-def _scorer(model: str) -> Scorer:
+def _scorer(model: str | Path) -> Scorer:
     return load_scorer(model)
 
 

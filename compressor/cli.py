@@ -3,7 +3,6 @@
 Exit status: 0 done, 1 a record failed or a promise is broken, 2 wrong usage.
 """
 
-import json
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -12,6 +11,7 @@ from typing import Any, ClassVar, NoReturn, TypeVar
 
 import click
 
+from compressor import __version__
 from compressor.errors import CompressorError, InputError, PolicyError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -33,7 +33,7 @@ class LazyGroup(click.Group):
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="compressor")
+@click.version_option(__version__)
 def main() -> None:
     """Shrink conversation transcripts by deleting low-signal words and nothing else."""
 
@@ -109,11 +109,16 @@ def compress(
 
     The result goes to standard output in the format of the input, the summary to standard error.
     """
+    targets = _targets(files, output, report_file)
     compressor, format_ = _compressor(options)
     failed = False
-    for file in files:
-        content, encoding, name, records = _records(file, format_)
-        done = []
+    for file, target in zip(files, targets, strict=True):
+        found = _records(file, format_)
+        if found is None:
+            failed = True
+            continue
+        content, encoding, name, records = found
+        done, bad = [], 0
         for line, record in records:
             where = f"{file}:{line}" if name == "jsonl" else file
             try:
@@ -123,23 +128,27 @@ def compress(
                 if check:
                     result.verify()
             except CompressorError as error:
-                failed = True
+                bad += 1
                 click.echo(f"{where}: {error}", err=True)
                 continue
             done.append(result)
             if report_file:
-                report_file.write(json.dumps({"source": where, **result.report.to_dict()}, ensure_ascii=False) + "\n")
+                report_file.write(_formats().dump({"source": where, **result.report.to_dict()}) + "\n")
             if not quiet:
                 click.echo(
                     f"{where}: {result.report.summary()}" + ("\nall six promises hold" if check else ""), err=True
                 )
+        failed = failed or bad > 0
+        if bad and not done:
+            continue  # nothing to write; a result of an earlier run stays
         if diff:
-            text = "".join(f"{result.diff()}\n" for result in done)
+            output_bytes = _utf8("".join(f"{result.diff()}\n" for result in done))
         elif as_json:
-            text = "".join(json.dumps(_as_record(result), ensure_ascii=False) + "\n" for result in done)
+            output_bytes = _utf8("".join(_formats().dump(_as_record(result)) + "\n" for result in done))
         else:
-            text = _formats().write_records(content, [result.transcript for result in done]) if done else ""
-        _emit(text, encoding, _target(output, file, len(files)))
+            text = _formats().write_records(content, [result.transcript for result in done])
+            output_bytes = _formats().encode(text, encoding)
+        failed = not _emit(output_bytes, target) or failed
     sys.exit(1 if failed else 0)
 
 
@@ -150,17 +159,27 @@ def compress(
 def explain(file: str, as_json: bool, **options: Any) -> None:
     """Show every word with its score, the rules that protect it, and what became of it."""
     compressor, format_ = _compressor(options)
-    for _, record in _records(file, format_)[3]:
-        if isinstance(record, InputError):
-            _fail(f"{file}: {record}")
-        for word in compressor.compress(record).explain():
+    found = _records(file, format_)
+    failed = found is None
+    for line, record in found[3] if found else ():
+        try:
+            if isinstance(record, InputError):
+                raise record
+            words = compressor.compress(record).explain()
+        except CompressorError as error:
+            failed = True
+            click.echo(f"{file}:{line}: {error}" if found and found[2] == "jsonl" else f"{file}: {error}", err=True)
+            continue
+        for word in words:
             fields = {name: getattr(word, name) for name in word.__dataclass_fields__}
             if as_json:
-                click.echo(json.dumps(fields, ensure_ascii=False))
+                click.echo(_utf8(_formats().dump(fields)))
             else:
                 state = "keep" if word.kept else "    "
                 rules = ",".join(word.rules) + (" (released)" if word.released else "")
-                click.echo(f"{word.turn:>4} {word.start:>6} {state} {word.score:.2f}  {word.text:<24} {rules}".rstrip())
+                row = f"{word.turn:>4} {word.start:>6} {state} {word.score:.2f}  {word.text:<24} {rules}"
+                click.echo(_utf8(row.rstrip()))
+    sys.exit(1 if failed else 0)
 
 
 @main.command()
@@ -183,28 +202,28 @@ def formats() -> None:
 @click.option("--model", default="default", show_default=True, help="A model's name or folder.")
 def info(model: str) -> None:
     """Show the model, the versions and the threads in use."""
-    from compressor import __version__
     from compressor.policy import POLICY_VERSION
     from compressor.scoring.classifier import default_threads
     from compressor.scoring.weights import model_folder, read_config
     from compressor.words import SEGMENTATION
 
-    folder = model_folder(model)
-    try:
-        config = read_config(folder)
-    except CompressorError as error:
-        _fail(str(error))
-    facts = {
-        "compressor": __version__,
-        "policy": POLICY_VERSION,
-        "segmentation": SEGMENTATION,
-        "model": f"{model} {config.version} ({folder})",
-        "base encoder": config.base,
-        "weights": config.quantisation,
-        "heads": ", ".join(config.heads),
-        "window": f"{config.window} subwords, stride {config.stride}",
-        "threads": str(default_threads()),
-    }
+    facts = {"compressor": __version__, "policy": POLICY_VERSION, "segmentation": SEGMENTATION}
+    if model == "heuristic":
+        facts |= {"model": "heuristic, which scores words by lists and lengths and has no folder"}
+    else:
+        try:
+            folder = model_folder(model)
+            config = read_config(folder)
+        except CompressorError as error:
+            _fail(str(error))
+        facts |= {
+            "model": f"{model} {config.version} ({folder})",
+            "base encoder": config.base,
+            "weights": config.quantisation,
+            "heads": ", ".join(config.heads),
+            "window": f"{config.window} subwords, stride {config.stride}",
+            "threads": str(default_threads()),
+        }
     for name, value in facts.items():
         click.echo(f"{name:<13} {value}")
 
@@ -216,53 +235,70 @@ def _compressor(options: dict[str, Any]) -> tuple[Any, str | None]:
     from compressor.policy import Policy
 
     model, tokens, format_ = (options.pop(name) for name in ("model", "tokens", "format_"))
+    protect = []
+    for pattern in options.pop("protect"):
+        try:
+            protect.append(re.compile(pattern))
+        except (re.error, OverflowError, RecursionError) as error:
+            raise click.UsageError(f"--protect: {pattern!r} is no regular expression: {error}") from error
     try:
-        protect = [re.compile(pattern) for pattern in options.pop("protect")]
         policy = Policy(also_protect=protect, **options)
         return Compressor.from_pretrained(model, policy=policy, token_counter=tokens), format_
-    except re.error as error:
-        raise click.UsageError(f"--protect: {error.pattern!r} is no regular expression: {error}") from error
     except PolicyError as error:
         raise click.UsageError(str(error)) from error
     except CompressorError as error:
         _fail(str(error))
 
 
-def _records(file: str, format_: str | None) -> tuple[str, str, str, Any]:
-    """The text of a file, its encoding, its format, and its conversations by line."""
+def _records(file: str, format_: str | None) -> tuple[str, str, str, Any] | None:
+    """The text of a file, its encoding, its format, and its conversations by line; None if it cannot be read."""
     try:
-        raw = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-        content, encoding = _formats().decode(raw)
-        name = format_ or _formats().detect(raw if file == "-" else Path(file))
+        raw = sys.stdin.buffer.read() if file == "-" else None
+        content, encoding, name = _formats().load(file if raw is None else raw, format_)
         return content, encoding, name, _formats().read_records(content, name)
     except OSError as error:
-        _fail(f"{file}: {error.strerror or error}")
-    except InputError as error:
-        _fail(f"{file}: {error}")
+        click.echo(f"{file}: {error.strerror or error}", err=True)
+    except ValueError as error:  # an InputError, or a name that no file can have
+        click.echo(f"{file}: {error}", err=True)
+    return None
 
 
 def _as_record(result: Any) -> dict[str, Any]:
     return {"text": result.text, "messages": result.messages, "report": result.report.to_dict()}
 
 
-def _target(output: str | None, file: str, count: int) -> Path | None:
-    if output is None:
-        return None
-    path = Path(output)
-    if count > 1 or path.is_dir() or output.endswith("/"):
-        path.mkdir(parents=True, exist_ok=True)
-        return path / (Path(file).name if file != "-" else "stdin")
-    return path
+def _targets(files: tuple[str, ...], output: str | None, report_file: Any) -> list[Path | None]:
+    """Where each result goes, checked before anything is written."""
+    try:
+        targets: list[Path | None] = _formats().targets(files, output)
+        if report_file and report_file.name != "-":
+            results = [str(target) for target in targets if target is not None]
+            _formats().refuse_inputs([*files, *results], Path(report_file.name))
+            if str(report_file.name) in results:
+                raise PolicyError(f"the report and a result would both be written to {report_file.name}.")
+    except PolicyError as error:
+        raise click.UsageError(str(error)) from error
+    return targets
 
 
-def _emit(text: str, encoding: str, target: Path | None) -> None:
-    content = _formats().encode(text, encoding)
+def _emit(content: bytes, target: Path | None) -> bool:
+    """Write a result; says whether that went well."""
     if target is None:
         sys.stdout.flush()
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
-    else:
+        return True
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)
+    except OSError as error:
+        click.echo(f"{target}: {error.strerror or error}", err=True)
+        return False
+    return True
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-8", "backslashreplace")
 
 
 def _formats() -> Any:

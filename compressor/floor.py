@@ -16,8 +16,8 @@ from compressor.scoring import Scores
 from compressor.selection import Mask
 
 SURE = 0.8
-"""From this probability on a telegram needs the word. Chosen on the flip cases and the development split together with
-what it costs; `benchmarks/floor.py` prints both."""
+"""From this probability on a telegram needs the word. Raised until flip cases broke, lowered by what it costs in tokens:
+`benchmarks/floor.py` and `compressor evaluate` measure the two sides."""
 
 GAP = 2
 """So many small words between two that stay come along: `except the first one in the month`."""

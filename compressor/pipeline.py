@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from compressor import formats
+from compressor.errors import PolicyError
 from compressor.floor import floor
 from compressor.marks import find_marks
 from compressor.places import drop_emptied, keep_labels_apart, keep_places
@@ -42,14 +44,16 @@ class Compressor:
         policy: Policy | None = None,
         token_counter: TokenCounter | str | None = None,
     ) -> None:
-        self.scorer = scorer or load_scorer("default")
+        self.scorer = load_scorer("default") if scorer is None else _checked_scorer(scorer)
+        if policy is not None and not isinstance(policy, Policy):
+            raise PolicyError(f"policy is {policy!r}; allowed: None or a Policy, such as Policy(keep_ratio=0.5).")
         self.policy = policy or Policy()
         self.counter = as_counter(token_counter)
 
     @classmethod
     def from_pretrained(
         cls,
-        model: str = "default",
+        model: str | Path = "default",
         *,
         policy: Policy | None = None,
         token_counter: TokenCounter | str | None = None,
@@ -77,13 +81,22 @@ class Compressor:
             InputError: The source cannot be read.
             PolicyError: An option is not allowed.
         """
-        return next(self.compress_many([source], **options))
+        return next(self._run(iter([[formats.read(source)]]), self._policy(options)))
 
     def compress_many(self, sources: Iterable[Any], **options: Any) -> Iterator[CompressionResult]:
-        """Compress a stream of transcripts, a batch at a time; each comes out as if it were compressed alone."""
-        policy = Policy.of(**options) if options else self.policy
-        stream = iter(sources)
-        while batch := [formats.read(source) for source in islice(stream, BATCH)]:
+        """Compress a stream of transcripts, a batch at a time; each comes out as if it were compressed alone.
+
+        Raises:
+            InputError: A source cannot be read; names its number, from 0, once the results before it are out.
+            PolicyError: An option is not allowed.
+        """
+        return self._run(formats.read_batches(sources, BATCH), self._policy(options))
+
+    def _policy(self, options: dict[str, Any]) -> Policy:
+        return Policy.of(**options) if options else self.policy
+
+    def _run(self, batches: Iterator[list[Transcript]], policy: Policy) -> Iterator[CompressionResult]:
+        for batch in batches:
             words = [segment(transcript) for transcript in batch]
             for transcript, own, scores in zip(batch, words, self._score(batch, words), strict=True):
                 yield self._compress(transcript, own, scores, policy)
@@ -100,7 +113,7 @@ class Compressor:
             [self.scorer.thresholds(turn) for turn in transcript.turns],
             verbatim(transcript, policy),
         )
-        protection = protect(views, policy.rules())
+        protection = protect(views, policy.rules(transcript.turns))
         released = release(views, scores, protection) if policy.release_filler else np.zeros(len(words), np.bool_)
         must = protection.mask & ~released | keep_labels_apart(transcript, words)
         marks = find_marks(transcript, words, must)
@@ -150,15 +163,26 @@ class Compressor:
         return self._compress(transcript, words, next(self._score([transcript], [words])), policy)
 
 
-def load_scorer(model: str, backend: Literal["onnx", "torch"] = "onnx", threads: int | None = None) -> Scorer:
+def load_scorer(model: str | Path, backend: Literal["onnx", "torch"] = "onnx", threads: int | None = None) -> Scorer:
     """The scorer of a model folder, or the heuristic one; what each needs is imported when it is asked for."""
-    if model == "heuristic":
+    if threads is not None and (type(threads) is not int or threads < 1):
+        raise PolicyError(f"threads is {threads!r}; allowed: None or a whole number, 1 or more.")
+    if isinstance(model, str) and model == "heuristic":
         from compressor.scoring.heuristic import HeuristicScorer
 
         return HeuristicScorer()
     from compressor.scoring.classifier import ClassifierScorer
 
     return ClassifierScorer.from_folder(model, backend=backend, threads=threads)
+
+
+def _checked_scorer(scorer: Scorer) -> Scorer:
+    if isinstance(scorer, type) or not all(callable(getattr(scorer, name, None)) for name in ("score", "thresholds")):
+        raise PolicyError(
+            f"scorer is {scorer!r}; allowed: None or an object with name, score() and thresholds(). A model is loaded by "
+            "its name or folder with Compressor.from_pretrained(model)."
+        )
+    return scorer
 
 
 def verbatim(transcript: Transcript, policy: Policy) -> list[str]:

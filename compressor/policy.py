@@ -2,13 +2,15 @@
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
+from numbers import Integral
 from typing import Any
 
 from compressor.errors import PolicyError
 from compressor.protection import RULES, Rule, View
 from compressor.structure import Range
+from compressor.transcript import Turn
 
 POLICY_VERSION = "1"
 """Version of what the options below and the built-in rules do; part of every report."""
@@ -60,15 +62,17 @@ class Policy:
             _number("keep_ratio", self.keep_ratio, (int, float), "a number from 0 to 1")
             if not 0 <= self.keep_ratio <= 1:
                 raise PolicyError(
-                    f"keep_ratio is {self.keep_ratio!r}; allowed: a number from 0 to 1 (0.5 keeps half of the tokens)."
+                    f"keep_ratio is {_shown(self.keep_ratio)}; allowed: a number from 0 to 1 (0.5 keeps half of the tokens)."
                 )
         for name, value in (("max_tokens", self.max_tokens), ("keep_last", self.keep_last)):
             if value is not None:
                 _number(name, value, (int,), "a whole number, 0 or more")
+                if value.bit_length() > 60:
+                    raise PolicyError(f"{name} has more than 18 digits; allowed: a whole number from 0 to 10**18.")
                 if value < 0:
                     raise PolicyError(f"{name} is {value!r}, which is negative; allowed: a whole number, 0 or more.")
         if not isinstance(self.release_filler, bool):
-            raise PolicyError(f"release_filler is {self.release_filler!r}; allowed: True or False.")
+            raise PolicyError(f"release_filler is {_shown(self.release_filler)}; allowed: True or False.")
         given = [name for name in ("preset", "keep_ratio", "max_tokens") if getattr(self, name) is not None]
         if len(given) > 1:
             raise PolicyError(
@@ -79,7 +83,7 @@ class Policy:
             extras = (extras,)
         if not isinstance(extras, Iterable):
             raise PolicyError(
-                f"also_protect is {extras!r}; allowed: a rule's name, a compiled pattern, a function, or several."
+                f"also_protect is {_shown(extras)}; allowed: a rule's name, a compiled pattern, a function, or several."
             )
         object.__setattr__(self, "also_protect", tuple(extras))
         self.rules()
@@ -98,19 +102,26 @@ class Policy:
         """The preset in force, or None under a budget."""
         return (self.preset or "light") if self.keep_ratio is None and self.max_tokens is None else None
 
-    def rules(self) -> dict[str, Rule]:
-        """The built-in rules and those that this policy adds, by name."""
+    def rules(self, turns: Sequence[Turn] = ()) -> dict[str, Rule]:
+        """The built-in rules and those that this policy adds, by name.
+
+        Args:
+            turns: The turns that the rules will see, so that an error can name the number of one.
+        """
         rules = dict(RULES)
         for extra in self.also_protect:  # type: ignore[union-attr]
             if isinstance(extra, str):
                 _one_of("also_protect", extra, tuple(RULES))
             elif isinstance(extra, re.Pattern):
-                rules[f"pattern {extra.pattern}"] = _pattern_rule(extra)
+                if not isinstance(extra.pattern, str):
+                    raise PolicyError(f"also_protect holds {extra!r}, which matches bytes; allowed: a pattern of str.")
+                rules[_free_name(f"pattern {extra.pattern}", rules)] = _pattern_rule(extra)
             elif callable(extra):
-                rules[_free_name(getattr(extra, "__name__", type(extra).__name__), rules)] = extra
+                name = _free_name(str(getattr(extra, "__name__", type(extra).__name__)), rules)
+                rules[name] = _checked_rule(name, extra, turns)
             else:
                 raise PolicyError(
-                    f"also_protect holds {extra!r}; allowed: a rule's name, a compiled pattern or a function."
+                    f"also_protect holds {_shown(extra)}; allowed: a rule's name, a compiled pattern or a function."
                 )
         return rules
 
@@ -122,6 +133,35 @@ def _pattern_rule(pattern: re.Pattern[str]) -> Rule:
     return rule
 
 
+def _checked_rule(name: str, rule: Rule, turns: Sequence[Turn]) -> Rule:
+    """A rule of the caller's, whose mistakes become errors that name it and the turn."""
+
+    def run(view: View) -> Iterable[Range]:
+        number = next((index for index, turn in enumerate(turns) if turn is view.turn), 0)
+        allowed = "allowed: a function from a View to pairs (start, end) of characters"
+        try:
+            given: Any = rule(view)
+            found = given if isinstance(given, (str, bytes, type(None))) else list(given)
+        except Exception as error:  # it may raise anything
+            raise PolicyError(
+                f"also_protect: the rule {name} raised {type(error).__name__} for turn {number}: {error}; {allowed}."
+            ) from error
+        if not isinstance(found, list):
+            raise PolicyError(f"also_protect: the rule {name} returned {_shown(found)} for turn {number}; {allowed}.")
+        for pair in found:
+            if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not all(map(_is_whole, pair)):
+                raise PolicyError(
+                    f"also_protect: the rule {name} returned {_shown(pair)} in its list for turn {number}; {allowed}."
+                )
+        return [(int(start), int(end)) for start, end in found]
+
+    return run
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and abs(int(value)) < 1 << 60
+
+
 def _free_name(name: str, taken: dict[str, Rule]) -> str:
     number, free = 2, name
     while free in taken:
@@ -130,10 +170,19 @@ def _free_name(name: str, taken: dict[str, Rule]) -> str:
 
 
 def _one_of(name: str, value: object, allowed: tuple[object, ...]) -> None:
-    if value not in allowed:
-        raise PolicyError(f"{name} is {value!r}; allowed: {', '.join(map(repr, allowed))}.")
+    if not isinstance(value, (str, type(None))) or value not in allowed:
+        raise PolicyError(f"{name} is {_shown(value)}; allowed: {', '.join(map(repr, allowed))}.")
 
 
 def _number(name: str, value: object, kinds: tuple[type, ...], allowed: str) -> None:
     if isinstance(value, bool) or not isinstance(value, kinds) or (isinstance(value, float) and math.isnan(value)):
-        raise PolicyError(f"{name} is {value!r}; allowed: {allowed}.")
+        raise PolicyError(f"{name} is {_shown(value)}; allowed: {allowed}.")
+
+
+def _shown(value: object) -> str:
+    """A value for an error's text."""
+    try:
+        shown = repr(value)
+    except Exception:  # an object of the caller's may raise anything; a whole number may be too long to print
+        return f"of type {type(value).__name__}, which cannot be shown"
+    return shown if len(shown) <= 200 else f"{shown[:200]}…"

@@ -114,9 +114,7 @@ class Workings:
     again: Callable[[], Any]
 
 
-def build_report(
-    ledger: Ledger, output: Transcript, views: Sequence[View], work: Workings, scorer: str
-) -> Report:
+def build_report(ledger: Ledger, output: Transcript, views: Sequence[View], work: Workings, scorer: str) -> Report:
     """Count what was kept."""
     after = ledger.after(output)
     bounds = np.cumsum([0, *(len(view.words) for view in views)]).tolist()

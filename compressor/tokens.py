@@ -1,5 +1,6 @@
 """What text costs the reading LLM, in tokens."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -7,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from compressor.errors import PolicyError
+from compressor.errors import CompressorError, PolicyError
 from compressor.transcript import Transcript, Turn
 from compressor.words import Word, encodable, segment_text, shipped_tokenizer
 
@@ -52,7 +53,7 @@ def tiktoken_counter(encoding: str = "o200k_base") -> TokenCounter:
     """Exact counts for models that read tiktoken's encodings.
 
     Raises:
-        PolicyError: The package tiktoken is not installed.
+        PolicyError: The package tiktoken is not installed, or cannot load the encoding.
     """
     try:
         import tiktoken
@@ -60,7 +61,10 @@ def tiktoken_counter(encoding: str = "o200k_base") -> TokenCounter:
         raise PolicyError(
             "the package tiktoken is not installed: pip install tiktoken, or pass any function from str to int."
         ) from error
-    encoder = tiktoken.get_encoding(encoding)
+    try:
+        encoder = tiktoken.get_encoding(encoding)
+    except (ValueError, OSError) as error:  # an unknown name, or a file that cannot be fetched
+        raise PolicyError(f"token_counter is 'tiktoken:{encoding}', which tiktoken cannot load: {error}") from error
 
     def count(text: str) -> int:
         return len(encoder.encode(text, disallowed_special=()))
@@ -125,6 +129,7 @@ class Ledger:
 
     def word_limit(self, limit: float) -> float:
         """A limit for the whole transcript, in the currency of `costs`, whose sum may differ from the count of the text."""
+        limit = min(limit, sys.maxsize)  # more than any text has, and still a float
         text = self.total - self.labels
         scale = float(self.costs.sum()) / text if text else 1.0
         return (limit - self.labels) * scale + 1e-6
@@ -152,7 +157,15 @@ def _label_tokens(turn: Turn, counter: TokenCounter) -> int:
 def _tokens(text: str, counter: TokenCounter) -> int:
     if not text:
         return 0
-    count: Any = counter(text)
+    try:
+        count: Any = counter(text)
+    except CompressorError:
+        raise
+    except Exception as error:  # a function of the caller's may raise anything
+        raise PolicyError(
+            f"the token counter {counter_name(counter)} raised {type(error).__name__} for a text of {len(text)} characters: "
+            f"{error}; allowed: a function from str to int."
+        ) from error
     if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 0:
         raise PolicyError(
             f"the token counter returned {count!r} for a text of {len(text)} characters; allowed: a whole number, 0 or more."

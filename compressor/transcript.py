@@ -35,7 +35,7 @@ class Turn:
         blocks: Where the text comes from several text blocks of one message: the characters (start, end) of each
             block in `text`, in order. What lies between two blocks is no part of the message. Empty: one block.
     Raises:
-        InputError: A field has the wrong type.
+        InputError: A field has the wrong type, or the blocks overlap, are out of order or reach beyond the text.
     """
 
     role: str = "none"
@@ -53,6 +53,7 @@ class Turn:
         ):
             if not isinstance(value, kinds):
                 raise InputError(f"Turn.{name} is {type(value).__name__}; allowed: {_names(kinds)}.")
+        object.__setattr__(self, "blocks", _checked_blocks(self.blocks, len(self.text)))
 
     def with_text(self, text: str, blocks: tuple[tuple[int, int], ...] = ()) -> "Turn":
         """The same turn with another text."""
@@ -97,6 +98,20 @@ class Transcript:
         """Whether a user and an assistant take part."""
         roles = {turn.role for turn in self.turns}
         return "user" in roles and "assistant" in roles
+
+
+def _checked_blocks(blocks: Any, length: int) -> tuple[tuple[int, int], ...]:
+    allowed = f"allowed: pairs (start, end) in order that do not overlap, from 0 to {length}, the length of the text"
+    if not isinstance(blocks, (tuple, list)):
+        raise InputError(f"Turn.blocks is {type(blocks).__name__}; {allowed}.")
+    at = 0
+    for number, block in enumerate(blocks):
+        if not isinstance(block, (tuple, list)) or len(block) != 2 or not all(type(edge) is int for edge in block):
+            raise InputError(f"Turn.blocks, block {number} is {block!r}; {allowed}.")
+        if not at <= block[0] <= block[1] <= length:
+            raise InputError(f"Turn.blocks, block {number} is {block!r}, and {at} is the end before it; {allowed}.")
+        at = block[1]
+    return tuple((start, end) for start, end in blocks)
 
 
 def _names(kinds: Any) -> str:

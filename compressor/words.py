@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from tokenizers import Tokenizer
 
+from compressor.errors import ModelError
 from compressor.transcript import Transcript
 
 SEGMENTATION = "1"
@@ -58,8 +59,15 @@ class Word(NamedTuple):
 
 @lru_cache(maxsize=4)
 def load_tokenizer(path: Path) -> Tokenizer:
-    """The tokenizer of a model folder, loaded once; text that looks like a special token is plain text to it."""
-    tokenizer = Tokenizer.from_file(str(path))
+    """The tokenizer of a model folder, loaded once; text that looks like a special token is plain text to it.
+
+    Raises:
+        ModelError: The file is no tokenizer.
+    """
+    try:
+        tokenizer = Tokenizer.from_file(str(path))
+    except Exception as error:  # tokenizers raises nothing more precise
+        raise ModelError(f"{path}: not a tokenizer ({error}); copy or export the model again.") from error
     tokenizer.encode_special_tokens = True
     return tokenizer
 

@@ -157,3 +157,117 @@ def test_rules_and_formats_are_listed() -> None:
 
     assert [line.split()[0] for line in run("rules").stdout.splitlines()] == list(RULES)
     assert [line.split()[0] for line in run("formats").stdout.splitlines()] == list(FORMATS)
+
+
+def test_results_never_overwrite_inputs_or_each_other(tmp_path: Path) -> None:
+    """Wrong usage, before a byte is written."""
+    for name in ("x1", "x2"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "chat.txt").write_text(TALK, encoding="utf-8")
+    one, two = tmp_path / "x1" / "chat.txt", tmp_path / "x2" / "chat.txt"
+    (tmp_path / "link.txt").symlink_to(one)
+    for arguments, message in (
+        ([one, two, "-o", tmp_path / "out"], "would both be written"),
+        ([one, one, "-o", tmp_path / "out"], "would both be written"),
+        ([one, "-o", one], "would be overwritten"),
+        ([one, "-o", tmp_path / "x1"], "would be overwritten"),
+        ([one, "-o", tmp_path / "link.txt"], "would be overwritten"),
+        ([one, "--report", one], "would be overwritten"),
+        ([one, "-o", tmp_path / "r", "--report", tmp_path / "r"], "the report and a result"),
+        ([one, two, "-o", two], "is a file"),
+        ([one, "-o", tmp_path / "none" / "x.txt"], "there is no folder"),
+    ):
+        result = compress(*arguments)
+        assert (result.exit_code, message in result.stderr) == (2, True), (arguments, result.output)
+    assert one.read_text(encoding="utf-8") == two.read_text(encoding="utf-8") == TALK
+    assert not (tmp_path / "out").exists()
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_failed_file_leaves_its_output_alone(tmp_path: Path) -> None:
+    """What an earlier run wrote stays where no record succeeds."""
+    (tmp_path / "bad.json").write_text('[{"role": "user", "content": 5}]', encoding="utf-8")
+    (tmp_path / "out.json").write_text("before", encoding="utf-8")
+    assert compress(tmp_path / "bad.json", "-o", tmp_path / "out.json").exit_code == 1
+    assert (tmp_path / "out.json").read_text(encoding="utf-8") == "before"
+
+
+def test_files_without_a_record_come_out_as_they_are() -> None:
+    """Blank lines are no failure."""
+    result = compress("-", "--format", "jsonl", stdin="\n\n")
+    assert (result.exit_code, result.stdout) == (0, "\n\n")
+
+
+def test_one_bad_file_or_record_does_not_stop_the_rest(tmp_path: Path) -> None:
+    """It is reported, the others come out, and the exit status is 1."""
+    (tmp_path / "a.txt").write_text(TALK, encoding="utf-8")
+    (tmp_path / "bad.txt").write_bytes(b"\xe9")
+    missing = tmp_path / "missing.txt"
+    result = compress(missing, tmp_path / "bad.txt", tmp_path / "a.txt", "-o", tmp_path / "out")
+    assert result.exit_code == 1
+    assert f"{missing}: No such file" in result.stderr
+    assert "byte 0" in result.stderr
+    assert "40 euros" in (tmp_path / "out" / "a.txt").read_text(encoding="utf-8")
+    lines = f"{json.dumps(CHAT)}\n{{broken\n{json.dumps(CHAT)}\n"
+    explained = run("explain", "-", "--model", "heuristic", "--format", "jsonl", stdin=lines)
+    assert explained.exit_code == 1
+    assert "-:2: line 2" in explained.stderr
+    assert explained.stdout.count("Which") == 2
+
+
+def test_no_input_ends_in_a_traceback(tmp_path: Path) -> None:
+    """Numbers without end, and halves of surrogate pairs."""
+    number = f'[{{"role": "user", "content": "x", "id": {"9" * 5000}}}]'
+    for name in ("json", "jsonl"):
+        result = compress("-", "--format", name, stdin=number)
+        assert result.exit_code == 1
+        assert "too many digits" in result.stderr
+    assert "too many digits" in compress("-", stdin=number).stderr
+    assert compress("-", "--max-tokens", "9" * 400, stdin=TALK).exit_code == 2
+    half = '[{"role": "user", "content": "um \\ud83d not"}]'
+    explained = run("explain", "-", "--model", "heuristic", stdin=half)
+    assert explained.exit_code == 0
+    assert "\\ud83d" in explained.stdout
+    for option in ("--json", "--diff"):
+        assert compress("-", option, "--report", tmp_path / "r", stdin=half).exit_code == 0
+
+
+def test_json_and_diff_are_utf8_whatever_the_input_is() -> None:
+    """The result itself keeps the encoding of the input."""
+    talk = ("\ufeff" + TALK).encode("utf-16-le")
+    assert json.loads(compress("-", "--json", "-q", stdin=talk).stdout_bytes.decode("utf-8"))["text"]
+    assert "40 euros" in compress("-", "--diff", "-q", stdin=talk).stdout_bytes.decode("utf-8")
+    assert "40 euros" in compress("-", "-q", stdin=talk).stdout_bytes.decode("utf-16")
+
+
+def test_version_and_info_need_no_installation(tmp_path: Path) -> None:
+    """The version of the code that runs; a model without a folder; and clear words for no model."""
+    from compressor import __version__
+
+    assert __version__ in run("--version").stdout
+    assert "no folder" in run("info", "--model", "heuristic").stdout
+    for model, message in (("", "model is ''"), (".", "config.json is missing"), ("~nobody_x/y", "~nobody_x")):
+        result = run("info", "--model", model)
+        assert (result.exit_code, message in result.stderr) == (1, True), result.output
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"thresholds": []}, r"thresholds is []"),
+        ({"thresholds": {"light": 3}}, "thresholds.light is 3"),
+        ({"window": float("inf")}, "not a model's config"),
+        ({"shape": 3}, "shape is 3"),
+        ({}, "not a tokenizer"),
+    ],
+)
+def test_broken_models_are_named(tmp_path: Path, change: dict[str, object], message: str) -> None:
+    """Exit 1 with the file and what is wrong in it."""
+    from compressor.scoring.weights import model_folder
+
+    config = json.loads((model_folder("default") / "config.json").read_text(encoding="utf-8"))
+    (tmp_path / "config.json").write_text(json.dumps({**config, **change}), encoding="utf-8")
+    (tmp_path / "tokenizer.json").write_text("{}", encoding="utf-8")
+    result = run("compress", "-", "--model", tmp_path, stdin=TALK)
+    assert result.exit_code == 1
+    assert message in result.stderr

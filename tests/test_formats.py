@@ -4,6 +4,7 @@ import copy
 import json
 import time
 import warnings
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -549,3 +550,44 @@ class TestFiles:
         assert all(name == format.name and format.doc.endswith(".") for name, format in formats.FORMATS.items())
         endings = [ending for format in formats.FORMATS.values() for ending in format.extensions]
         assert len(endings) == len(set(endings))
+
+    def test_paths_are_not_texts(self, tmp_path: Path) -> None:
+        """The error says how a file is read; a file that is not there is named."""
+        for source in (tmp_path / "none.json", b"{}"):
+            with pytest.raises(InputError, match=r"Read a file first: compressor\.formats\.read_file\(path\)"):
+                formats.read(source)
+        with pytest.raises(InputError, match="none: No such file"):
+            formats.detect(tmp_path / "none")
+
+    @pytest.mark.parametrize("name", ["text", "json", "jsonl", "messages", "strings", "turns"])
+    def test_each_format_refuses_other_types(self, name: str) -> None:
+        """With an error of its own."""
+        with pytest.raises(InputError, match="int"):
+            formats.read(5, name)
+
+
+class TestBlocks:
+    @pytest.mark.parametrize(
+        "blocks",
+        [None, 5, "ab", [1], [(0,)], [("a", "b")], [(0, 9)], [(-1, 2)], [(2, 1)], [(0, 2), (1, 3)], [(2, 3), (0, 1)]],
+    )
+    def test_blocks_are_ranges_in_order(self, blocks: Any) -> None:
+        """The error names the block."""
+        with pytest.raises(InputError, match=r"Turn\.blocks.*; allowed: pairs"):
+            Turn(text="abc", blocks=blocks)
+
+    def test_a_list_of_blocks_is_made_a_tuple(self) -> None:
+        """Turns are frozen."""
+        assert Turn(text="abc", blocks=[[0, 1], [2, 3]]).blocks == ((0, 1), (2, 3))  # type: ignore[arg-type, list-item]
+
+
+class TestLinesWithoutRoles:
+    @pytest.mark.parametrize(
+        "line", ['{"text": "no role", "content": "y"}', '{"content": "x"}', '{"message": {"content": "x"}}']
+    )
+    def test_messages_without_a_role_are_errors_of_their_line(self, line: str) -> None:
+        """They are not passed over, and the others go on."""
+        source = f'{{"role": "user", "content": "a"}}\n{line}\n{{"id": 1}}\n{{"type": "x", "content": "y"}}\n'
+        found = list(formats.read_records(source, "jsonl"))
+        assert [number for number, _ in found] == [1, 2]
+        assert 'line 2: "role" is missing' in str(found[1][1])

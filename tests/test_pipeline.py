@@ -6,7 +6,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from compressor import Compressor, ContractError, InputError, PolicyError, ScorerError, Transcript, Turn, compress
+from compressor import (
+    Compressor,
+    ContractError,
+    InputError,
+    ModelError,
+    PolicyError,
+    ScorerError,
+    Transcript,
+    Turn,
+    compress,
+)
 from compressor.scoring import Scores
 from tests.fakes import FixedScorer
 
@@ -204,3 +214,55 @@ def test_names_do_not_become_labels() -> None:
     assert "Bob: , " not in result.text
     again = Compressor(FixedScorer(0.0)).compress(result.text).source
     assert [turn.speaker for turn in again] == [turn.speaker for turn in result.source]
+
+
+@pytest.mark.parametrize("size", [1, 2, 32])
+def test_results_before_a_bad_source_come_out_first(
+    heuristic: Compressor, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    """Then the error names the source; so it is with a stream that fails itself."""
+    monkeypatch.setattr("compressor.pipeline.BATCH", size)
+    results = heuristic.compress_many(["one", "two", [{"role": "user", "content": 5}], "four"])
+    assert [next(results).text, next(results).text] == ["one", "two"]
+    with pytest.raises(InputError, match='source 2: turn 0: "content" is int'):
+        next(results)
+
+    def stream() -> Any:
+        yield "one"
+        raise KeyError("gone")
+
+    results = heuristic.compress_many(stream())
+    assert next(results).text == "one"
+    with pytest.raises(KeyError, match="gone"):
+        next(results)
+
+
+@pytest.mark.parametrize("sources", [None, 7, "abc", b"abc", {"messages": []}, Transcript()])
+def test_one_source_is_not_taken_for_several(heuristic: Compressor, sources: Any) -> None:
+    """A string is not read character by character."""
+    with pytest.raises(InputError, match=r"the sources are .*; allowed: several sources"):
+        heuristic.compress_many(sources)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [({"scorer": "default"}, "scorer is 'default'"), ({"policy": {"keep_ratio": 0.5}}, "policy is {'keep_ratio'")],
+)
+def test_wrong_arguments_of_a_compressor_are_named(arguments: dict[str, Any], message: str) -> None:
+    """With what is allowed instead."""
+    with pytest.raises(PolicyError, match=message):
+        Compressor(**{"scorer": FixedScorer(), **arguments})
+
+
+@pytest.mark.parametrize("model", [[], {}, None, "", "~nobody_x/y", "x" * 5000])
+def test_models_that_are_none_are_named(model: Any) -> None:
+    """Whatever is given."""
+    with pytest.raises(ModelError, match=r"model is|no model folder at"):
+        compress("hello", model=model)
+
+
+@pytest.mark.parametrize("threads", ["x", 0, True, 1.5])
+def test_threads_are_a_whole_number(threads: Any) -> None:
+    """One or more."""
+    with pytest.raises(PolicyError, match="threads is"):
+        Compressor.from_pretrained("heuristic", threads=threads)

@@ -101,3 +101,44 @@ def test_counters_must_return_whole_numbers(count: object) -> None:
     """A counter of one's own that returns nonsense is named, not believed."""
     with pytest.raises(PolicyError, match="token counter returned"):
         compress("hello there", model="heuristic", token_counter=lambda text: count)  # type: ignore[arg-type, return-value]
+
+
+def _raises(view: object) -> list[tuple[int, int]]:
+    raise KeyError("gone")
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        (_raises, "the rule _raises raised KeyError for turn 1: 'gone'"),
+        (lambda view: None, "the rule <lambda> returned None for turn 1"),
+        (lambda view: [1, 2], "returned 1 in its list for turn 1"),
+        (lambda view: [(0, "2")], "returned .* in its list for turn 1"),
+        (lambda view: "abc", "returned 'abc' for turn 1"),
+        (lambda: [], "raised TypeError for turn 1"),
+        (re.compile(b"a"), "matches bytes; allowed: a pattern of str"),
+    ],
+)
+def test_rules_of_the_caller_are_held_to_their_protocol(rule: Any, message: str) -> None:
+    """The error names the rule and the turn."""
+    with pytest.raises(PolicyError, match=message):
+        compress(["", "hello there"], model="heuristic", also_protect=rule)
+
+
+def test_two_patterns_of_the_same_text_both_count() -> None:
+    """Their flags may differ."""
+    patterns = [re.compile("bbb", re.IGNORECASE), re.compile("bbb")]
+    assert Compressor(FixedScorer(0.0)).compress("aaa BBB ccc", also_protect=patterns).text == "BBB"
+
+
+@pytest.mark.parametrize("name", ["max_tokens", "keep_last", "keep_ratio"])
+def test_numbers_without_end_are_refused(name: str) -> None:
+    """They cannot even be printed."""
+    with pytest.raises(PolicyError, match=f"{name} (has more than 18 digits|is of type int)"):
+        compress("hello there", model="heuristic", **{name: 10**5000})
+
+
+def test_counters_that_raise_are_named() -> None:
+    """With what they raised."""
+    with pytest.raises(PolicyError, match="the token counter int raised ValueError for a text of 11 characters"):
+        compress("hello there", model="heuristic", token_counter=int)  # type: ignore[arg-type]

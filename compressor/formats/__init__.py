@@ -1,6 +1,5 @@
 """What a conversation can be read from and is written back to: the FORMATS table, read, write and detect."""
 
-import codecs
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -11,7 +10,9 @@ from typing import Any
 
 from compressor.errors import InputError
 from compressor.formats import jsonl, messages, text
+from compressor.formats.files import decode, encode, refuse_inputs, sniff, targets
 from compressor.formats.messages import as_messages, drop, removable
+from compressor.formats.splice import dump
 from compressor.formats.text import as_text, misread
 from compressor.transcript import Transcript, Turn
 
@@ -23,12 +24,17 @@ __all__ = [
     "decode",
     "detect",
     "drop",
+    "dump",
     "encode",
+    "load",
     "misread",
     "read",
+    "read_batches",
     "read_file",
     "read_records",
+    "refuse_inputs",
     "removable",
+    "targets",
     "write",
     "write_file",
     "write_records",
@@ -64,7 +70,25 @@ def read(source: Any, format: str | None = None) -> Transcript:
     Raises:
         InputError: The type, the format or a field of the source is not allowed; names the turn and the field.
     """
+    if isinstance(source, (os.PathLike, bytes)):
+        raise InputError(
+            f"the source is {type(source).__name__}; allowed: a string, a list of chat messages, a Transcript, ... "
+            "Read a file first: compressor.formats.read_file(path)."
+        )
     return _format(detect(source) if format is None else format).read(source)
+
+
+def read_batches(sources: Iterable[Any], size: int) -> Iterator[list[Transcript]]:
+    """Read a stream of conversations, `size` at a time, each when its batch is asked for.
+
+    Raises:
+        InputError: `sources` is one source instead of several (at once), or a source cannot be read (names its number,
+            from 0, after the batch of those that came before it).
+    """
+    if isinstance(sources, (str, bytes, Mapping, Transcript)) or not isinstance(sources, Iterable):
+        kind = "None" if sources is None else type(sources).__name__
+        raise InputError(f"the sources are {kind}; allowed: several sources, as a list or another iterable.")
+    return _batches(sources, size)
 
 
 def write(transcript: Transcript) -> Any:
@@ -76,7 +100,7 @@ def detect(source: Any) -> str:
     """The name of the format that `read` takes for a source, or of the file at a Path, or of a file's bytes.
 
     Raises:
-        InputError: The source has another type, or its list is mixed.
+        InputError: The source has another type, its list is mixed, or its file cannot be opened.
     """
     if isinstance(source, Transcript):
         return "turns"
@@ -87,9 +111,14 @@ def detect(source: Any) -> str:
     if isinstance(source, list):
         return _detect_list(source)
     if isinstance(source, os.PathLike):
-        return _by_extension(source) or _sniff(decode(Path(source).read_bytes())[0])
+        try:
+            return _by_extension(source) or load(source)[2]
+        except OSError as error:
+            raise InputError(
+                f"{os.fspath(source)!s}: {error.strerror or error}; allowed: a file that exists."
+            ) from error
     if isinstance(source, bytes):
-        return _sniff(decode(source)[0])
+        return sniff(decode(source)[0])
     raise InputError(
         f"the source is {'None' if source is None else type(source).__name__}; allowed: a string, a list of chat "
         'messages, a list of strings, an object with "messages", a Transcript.'
@@ -106,9 +135,18 @@ def read_file(source: str | os.PathLike[str] | bytes, format: str | None = None)
         InputError: The encoding is not known, or the content cannot be read.
         OSError: The file cannot be opened.
     """
-    content, encoding, name = _open(source, format)
+    content, encoding, name = load(source, format)
     transcript = _format(name).read(content)
     return replace(transcript, extra=MappingProxyType({**transcript.extra, "encoding": encoding}))
+
+
+def load(source: str | os.PathLike[str] | bytes, format: str | None = None) -> tuple[str, str, str]:
+    """The text, the encoding and the format of a file; see `read_file`."""
+    if not isinstance(source, (str, os.PathLike, bytes)):
+        raise InputError(f"the file is {type(source).__name__}; allowed: a path or bytes.")
+    content, encoding = decode(source if isinstance(source, bytes) else Path(source).read_bytes())
+    by_name = None if isinstance(source, bytes) else _by_extension(source)
+    return content, encoding, format or by_name or sniff(content)
 
 
 def write_file(transcript: Transcript) -> bytes:
@@ -141,29 +179,23 @@ def write_records(content: str, transcripts: Iterable[Transcript]) -> str:
     return str(write(changed[0])) if changed else content
 
 
-def decode(content: bytes) -> tuple[str, str]:
-    """The text of a file and its encoding: UTF-8, or UTF-16 with a byte order mark. The mark stays in the text.
-
-    Raises:
-        InputError: The bytes are in another encoding; names the offset of the first wrong byte.
-    """
-    encoding = "utf-8"
-    for mark, name in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
-        if content.startswith(mark):
-            encoding = name
+def _batches(sources: Iterable[Any], size: int) -> Iterator[list[Transcript]]:
+    batch: list[Transcript] = []
     try:
-        return content.decode(encoding), encoding
-    except UnicodeDecodeError as error:
-        found = f" ({content[error.start]:#04x})" if error.start < len(content) else ""
-        raise InputError(
-            f"the file is not {encoding.upper()}: byte {error.start}{found} cannot be decoded; "
-            "allowed encodings: UTF-8, or UTF-16 with a byte order mark. Convert the file first."
-        ) from None
-
-
-def encode(content: str, encoding: str = "utf-8") -> bytes:
-    """The bytes of a text; half a surrogate pair goes through as it is."""
-    return content.encode(encoding, "surrogatepass")
+        for number, source in enumerate(sources):
+            try:
+                batch.append(read(source))
+            except InputError as error:
+                raise InputError(f"source {number}: {error}") from error
+            if len(batch) == size:
+                yield batch
+                batch = []
+    except Exception:
+        if batch:  # what was read before the failure comes first
+            yield batch
+        raise
+    if batch:
+        yield batch
 
 
 def _read_transcript(source: Any) -> Transcript:
@@ -192,7 +224,7 @@ def _detect_list(source: list[Any]) -> str:
 
 
 def _format(name: str) -> Format:
-    if name not in FORMATS:
+    if not isinstance(name, str) or name not in FORMATS:
         raise InputError(f"unknown format {name!r}; allowed: {', '.join(FORMATS)}.")
     return FORMATS[name]
 
@@ -200,29 +232,6 @@ def _format(name: str) -> Format:
 def _by_extension(path: str | os.PathLike[str]) -> str | None:
     ending = Path(path).suffix.lower()
     return next((name for name, format in FORMATS.items() if ending in format.extensions), None)
-
-
-def _open(source: str | os.PathLike[str] | bytes, format: str | None) -> tuple[str, str, str]:
-    """The text, the encoding and the format of a file."""
-    if not isinstance(source, (str, os.PathLike, bytes)):
-        raise InputError(f"the file is {type(source).__name__}; allowed: a path or bytes.")
-    content, encoding = decode(source if isinstance(source, bytes) else Path(source).read_bytes())
-    by_name = None if isinstance(source, bytes) else _by_extension(source)
-    return content, encoding, format or by_name or _sniff(content)
-
-
-def _sniff(content: str) -> str:
-    """The format of a file's text: JSON lines if its first line is a whole value and more follow, JSON, else text."""
-    first, _, rest = content.strip("\ufeff \t\r\n").partition("\n")
-    if first[:1] not in ("{", "["):
-        return "text"
-    for name, part in (("jsonl" if rest else "json", first), ("json", content.removeprefix("\ufeff"))):
-        try:
-            json.loads(part)
-        except (ValueError, RecursionError):
-            continue
-        return name
-    return "text"
 
 
 FORMATS: Mapping[str, Format] = MappingProxyType(

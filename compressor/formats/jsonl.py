@@ -32,6 +32,8 @@ def read(source: str) -> Transcript:
     Raises:
         InputError: A line cannot be read (names it), or the file holds several conversations: see `read_records`.
     """
+    if not isinstance(source, str):
+        raise InputError(f"the source is {type(source).__name__}; allowed for JSON lines: str.")
     found = list(read_records(source))
     for _, record in found:
         if isinstance(record, InputError):
@@ -52,7 +54,8 @@ def read_records(source: str) -> Iterator[tuple[int, Transcript | InputError]]:
 
     A line is a list of messages, an object that holds one (`messages`, `conversations`, `turns`), or a message. Lines
     that are messages (`role` and `content`, or a `message` inside an object with other fields) are one conversation
-    together; among them, objects without a message are passed over and stay as they are.
+    together; among them, objects without a message are passed over and stay as they are, unless they look like one
+    that lost its role: `content` or `text` without a `type` that says what else they are.
 
     Yields:
         The number of the first line, from 1, and the conversation, or the error of a line that cannot be read, by line.
@@ -60,7 +63,7 @@ def read_records(source: str) -> Iterator[tuple[int, Transcript | InputError]]:
     found: list[tuple[int, Transcript | InputError]] = []
     talk: list[Turn] = []
     talk_line = 0
-    others: list[int] = []
+    others: dict[int, bool] = {}
     warned: set[str] = set()
     for number, line in enumerate(_lines(source), 1):
         if not line.strip("\ufeff \t\r\n"):
@@ -74,18 +77,19 @@ def read_records(source: str) -> Iterator[tuple[int, Transcript | InputError]]:
                 talk.append(_read_line(message, len(talk), (number, *place), warned, where))
                 talk_line = talk_line or number
             elif isinstance(document, dict) and not any(key in document for key in CONTAINERS):
-                others.append(number)
+                others[number] = _lacks_role(document)
             else:
                 found.append((number, _read_record(document, number, source, where)))
         except InputError as error:
             found.append((number, error))
+    allowed = 'allowed: a list of messages, an object with "messages" or "turns", or a message with role and content'
     if talk:
         found.append((talk_line, Transcript(tuple(talk), "jsonl", MappingProxyType({"source": source}))))
-    else:
-        allowed = (
-            'allowed: a list of messages, an object with "messages" or "turns", or a message with role and content'
-        )
-        found += [(number, InputError(f"line {number}: the object holds no message; {allowed}.")) for number in others]
+    for number, lacks_role in others.items():
+        if lacks_role:
+            found.append((number, InputError(f'line {number}: "role" is missing; {allowed}.')))
+        elif not talk:
+            found.append((number, InputError(f"line {number}: the object holds no message; {allowed}.")))
     yield from sorted(found, key=lambda record: record[0])
 
 
@@ -115,6 +119,13 @@ def _message_place(document: Any) -> Path | None:
         return ()
     inner = document.get("message")
     return ("message",) if isinstance(inner, dict) and "role" in inner else None
+
+
+def _lacks_role(document: Mapping[str, Any]) -> bool:
+    """Whether an object without a role looks like a message all the same."""
+    inner = document.get("message")
+    keys = {*document, *(inner if isinstance(inner, dict) else ())}
+    return "type" not in keys and bool(keys & {"content", "text"})
 
 
 def _read_line(message: Mapping[str, Any], index: int, path: Path, warned: set[str], where: str) -> Turn:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -26,6 +27,8 @@ def parse(raw: str, where: str = "") -> Any:
     Raises:
         InputError: It is no JSON (names the line and column), or an object has one of the keys we read twice.
     """
+    if not isinstance(raw, str):
+        raise InputError(f"{where}the JSON is {type(raw).__name__}; allowed: str.")
     try:
         return json.loads(raw.removeprefix("\ufeff"), object_pairs_hook=_no_duplicates)
     except json.JSONDecodeError as error:
@@ -34,6 +37,11 @@ def parse(raw: str, where: str = "") -> Any:
         raise InputError(f"{where}the JSON is nested too deeply.") from None
     except InputError as error:
         raise InputError(f"{where}{error}") from None
+    except ValueError:
+        limit = sys.get_int_max_str_digits()
+        raise InputError(
+            f"{where}a number has too many digits; allowed: whole numbers of up to {limit} digits."
+        ) from None
 
 
 def at(document: Any, path: Path) -> Any:
@@ -80,7 +88,12 @@ def quote(text: str, *, ascii_only: bool = False) -> str:
         text: Any text.
         ascii_only: Escape all that is not ASCII, as the string did that it replaces.
     """
-    written = json.dumps(text, ensure_ascii=ascii_only)
+    return json.dumps(text) if ascii_only else dump(text)
+
+
+def dump(value: Any) -> str:
+    """A value as JSON on one line; what is not ASCII stays, except half a surrogate pair, which no encoding takes."""
+    written = json.dumps(value, ensure_ascii=False)
     return _SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", written)
 
 

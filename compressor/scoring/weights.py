@@ -1,6 +1,7 @@
 """Finds and checks a model folder: config.json, tokenizer.json, and model.onnx or model.safetensors."""
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,8 @@ HEADS = ("light", "tight", "entity", "pin")
 
 LANGUAGES = ("en", "zh")
 """The languages that have thresholds of their own."""
+
+ALLOWED = "allowed: the name of a shipped model (`default`), the path of a model folder, or `heuristic`"
 
 _PACKAGED = Path(__file__).resolve().parents[1] / "models"
 _REPOSITORY = Path(__file__).resolve().parents[2] / "models"
@@ -70,13 +73,22 @@ class ModelConfig:
 
 
 def model_folder(name: str | Path) -> Path:
-    """The folder of a model: the one in the package, else the one in the repository, else the name taken as a path."""
+    """The folder of a model: the one in the package, else the one in the repository, else the name taken as a path.
+
+    Raises:
+        ModelError: The name is no string and no path, is empty, or starts with a user that is not known.
+    """
+    if not isinstance(name, (str, Path)) or not str(name):
+        raise ModelError(f"model is {name!r}; {ALLOWED}.")
     text = str(name)
-    if "/" not in text and "\\" not in text:
+    if "/" not in text and "\\" not in text and text not in (".", ".."):
         for root in (_PACKAGED, _REPOSITORY):
-            if (root / text).is_dir():
+            if os.path.isdir(root / text):
                 return root / text
-    return Path(text).expanduser()
+    try:
+        return Path(text).expanduser()
+    except RuntimeError as error:
+        raise ModelError(f"model is {text!r}: {error} {ALLOWED}.") from error
 
 
 def read_config(folder: Path) -> ModelConfig:
@@ -104,7 +116,7 @@ def read_config(folder: Path) -> ModelConfig:
         found = record["format"]
     except KeyError as error:
         raise ModelError(f"{path}: the key {error} is missing; export the model again.") from error
-    except (ValueError, TypeError, AttributeError) as error:
+    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError, OSError) as error:
         raise ModelError(f"{path}: not a model's config ({error}); export the model again.") from error
     _check(path, found, config)
     return config
@@ -116,10 +128,12 @@ def required(folder: Path, name: str) -> Path:
     Raises:
         ModelError: The folder or the file is not there; says what is missing, and where.
     """
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         raise ModelError(f"no model folder at {folder}; give the name of a shipped model (`default`) or a path.")
-    if not (folder / name).is_file():
-        raise ModelError(f"{folder}: {name} is missing; the folder needs config.json, tokenizer.json and the weights.")
+    if not os.path.isfile(folder / name):
+        raise ModelError(
+            f"{folder.absolute()}: {name} is missing; the folder needs config.json, tokenizer.json and the weights."
+        )
     return folder / name
 
 
@@ -142,8 +156,16 @@ def _check(path: Path, found: object, config: ModelConfig) -> None:
             raise ModelError(f"{path}: {name} is {value!r}; allowed: {allowed!r}.")
     if not 2 < config.stride + 2 < config.window:
         raise ModelError(f"{path}: stride is {config.stride}; allowed: 1 to {config.window - 3} (window - 3).")
+    for name, part in (("thresholds", config.thresholds), ("shape", config.shape)):
+        if not isinstance(part, Mapping):
+            raise ModelError(f"{path}: {name} is {part!r}; allowed: an object.")
     for head in HEADS:
+        values = config.thresholds.get(head)
+        if not isinstance(values, Mapping):
+            raise ModelError(
+                f"{path}: thresholds.{head} is {values!r}; allowed: an object with {', '.join(LANGUAGES)}."
+            )
         for language in LANGUAGES:
-            value = config.thresholds.get(head, {}).get(language)
-            if not isinstance(value, (int, float)) or not 0 <= value <= 1:
+            value = values.get(language)
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
                 raise ModelError(f"{path}: thresholds.{head}.{language} is {value!r}; allowed: 0 to 1.")
