@@ -195,7 +195,9 @@ def _label(text: str, start: int, date: bool) -> int:
         named = (
             said in _LABELS or (word is not None and word[1] in _CODES) or (abbreviated and said in ("no", "nos", "nr"))
         )
-        if word and ((named and not date) or (said in ("between", "from") and not abbreviated)):
+        if word and (
+            (named and not date) or (said in ("between", "from", "minus", "plus", "negative") and not abbreviated)
+        ):
             return word.start()
     sign = _SIGN_BEFORE.search(text, max(0, start - 6), start)
     return sign.start() if sign else start

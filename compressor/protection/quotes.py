@@ -1,10 +1,11 @@
-"""Quotes: a quoted phrase stays whole, with its marks."""
+"""Quotes: a quoted phrase stays whole, with its marks, and what is reported keeps its source."""
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from compressor.protection.reports import reports
 from compressor.protection.view import View
 from compressor.structure import Range, lines
 from compressor.words import UNSPACED
@@ -52,11 +53,12 @@ class _Open(NamedTuple):
 
 
 def quotes(view: View) -> Iterable[Range]:
-    """Quoted phrases with their marks, in every style and nesting.
+    """Quoted phrases with their marks, in every style and nesting; the source of what is reported (`Marta said`).
 
     An apostrophe is no mark. A mark without its partner on the same line protects nothing.
     """
     text = view.text
+    yield from reports(view)
     for start, end in lines(text):
         yield from _paired(text, start, end)
         yield from _single(text, start, end)

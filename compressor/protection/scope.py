@@ -73,7 +73,10 @@ class _Text:
             if first and self.words[first - 1] in _set("en", "limits") and self._joined(first - 1, first):
                 yield first - 1
             return
-        if trigger in _set("en", "alone") or trigger in _set("en", "joining"):
+        if trigger in _set("en", "alone") or trigger in _set("en", "joining") or trigger.endswith(" else"):
+            return
+        if kind == "negation" and trigger.endswith(("-free", " free")):
+            yield from self._before(first)
             return
         after = list(self._after(last, noun=kind == "quantifiers" or trigger == "no"))
         plain = kind in ("quantifiers", "conditions")  # the `you` of `if you cancel` goes without saying
@@ -98,12 +101,12 @@ class _Text:
                 return
         after = list(self._pieces(last))
         yield from after
-        if trigger in _set("zh", "pairs") or not after:
+        if trigger in _set("zh", "pairs") or (kind == "quantifiers" and trigger[0] == "比") or not after:
             yield from self._back(first)
         elif kind in ("negation", "modals") and first and self.words[first - 1] in _set("zh", "pronouns"):
             yield first - 1
         if trigger.startswith("不") and self._is_verb_before(first):
-            yield first - 1
+            yield from self._whole_back(first - 1)
 
     def _is_verb_before(self, first: int) -> bool:
         """Whether a single character stands directly before: the verb of 睡不好, 看不到."""
@@ -204,19 +207,34 @@ class _Text:
             chain.append(index)
             if self.kinds[index] == _CONTENT:
                 yield from chain
-                if len(self.words[index]) == 1 and self._followed(index) and len(self.words[index + 1]) == 1:
+                if self._is_split(index, index + 1):
                     yield index + 1
                 return
-        yield from chain[:1]
+        yield from (index for index in chain[:1] if self.kinds[index] != _MARK)
 
     def _back(self, first: int) -> Iterator[int]:
         """The pieces back to the content piece before."""
         for index in range(first - 1, max(first - 5, -1), -1):
             if not self._joined(index, first):
                 return
-            yield index
             if self.kinds[index] == _CONTENT:
+                yield from self._whole_back(index)
                 return
+            yield index
+
+    def _whole_back(self, index: int) -> Iterator[int]:
+        """A piece, and the one before where both may be halves of one word: 房|东, 签|字."""
+        yield index
+        if self._is_split(index - 1, index):
+            yield index - 1
+
+    def _is_split(self, one: int, other: int) -> bool:
+        """Whether two neighbours are single characters of content, as where a word was cut in two."""
+        return (
+            self._joined(one, other)
+            and self.ends[one] == self.starts[other]
+            and all(self.kinds[index] == _CONTENT and len(self.words[index]) == 1 for index in (one, other))
+        )
 
     def _measured(self, first: int, last: int) -> Iterator[int]:
         """The measure word and the noun after a number, and the preposition before it."""
@@ -227,6 +245,8 @@ class _Text:
             if measure or self.kinds[index] == _CONTENT:
                 yield index
             if not measure:
+                if self._is_split(index, index + 1):
+                    yield index + 1
                 break
         if first and self.words[first - 1] in _set("zh", "before_numbers") and self._joined(first - 1, first):
             yield first - 1
