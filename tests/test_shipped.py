@@ -83,7 +83,9 @@ def test_quality_is_not_below_the_metrics(shipped: Compressor, lang: str) -> Non
 
 
 @pytest.mark.parametrize("name", ["warranty_call.txt", "agent_chat.json"])
-@pytest.mark.parametrize("options", [{}, {"preset": "tight"}, {"keep_ratio": 0.5}, {"max_tokens": 100, "floor": "masks"}])
+@pytest.mark.parametrize(
+    "options", [{}, {"preset": "tight"}, {"keep_ratio": 0.5}, {"max_tokens": 100, "floor": "masks"}]
+)
 def test_examples_keep_the_promises(shipped: Compressor, name: str, options: dict[str, object]) -> None:
     """Real transcripts pass their own check at every setting, and get shorter."""
     from compressor.formats import read_file
@@ -110,7 +112,10 @@ def test_release_filler_lets_courtesy_go(shipped: Compressor) -> None:
     """Modals in pure courtesy go on request, and are listed; the same words with force stay."""
     chat = [
         {"role": "user", "content": "Is the fee refundable?"},
-        {"role": "assistant", "content": "No, it may not be refunded. You're welcome, no problem at all, have a lovely day!"},
+        {
+            "role": "assistant",
+            "content": "No, it may not be refunded. You're welcome, no problem at all, have a lovely day!",
+        },
         {"role": "user", "content": "ok"},
         {"role": "assistant", "content": "You're welcome, no problem at all, have a lovely day!"},
     ]

@@ -218,6 +218,19 @@ def test_each_reason_has_its_line(result: Result, worse: Result, spoil: Callable
     assert lines[0].startswith(message)
 
 
+def test_known_progressive_drift_may_stay_but_not_grow(result: Result, worse: Result) -> None:
+    """A weakness that the baseline records fails the gate only once it gets worse."""
+    before = copy.deepcopy(result)
+    before["systems"]["light"]["drift"]["en-4"]["worst"]["progressive"]["protected_lost"] = 2
+    drift = worse["systems"]["light"]["drift"]["en-4"]["worst"]["progressive"]
+    drift["protected_lost"] = 2
+    assert list(compare(slim(before), worse)) == []
+    drift["protected_lost"] = 3
+    assert list(compare(slim(before), worse)) == [
+        "light: drift en-4, progressive: 3 protected stretches lost, 2 before"
+    ]
+
+
 def test_other_cases_cannot_be_compared(result: Result, worse: Result) -> None:
     """The baseline must be made anew, and the CHANGELOG say so."""
     worse["cases"]["flips"]["fingerprint"] = "other"
