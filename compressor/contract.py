@@ -11,13 +11,11 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from compressor.errors import ContractError
+from compressor.selection import Mask
 from compressor.transcript import Transcript, Turn
-from compressor.words import Word, has_unspaced, is_mark, segment_text
-
-Mask = NDArray[np.bool_]
+from compressor.words import Word, by_turn, has_unspaced, is_mark, segment_text
 
 
 def is_subsequence(shorter: str, longer: str) -> bool:
@@ -55,11 +53,9 @@ def check_whole(source: Transcript, output: Transcript, words: Sequence[Word], k
     Raises:
         ContractError: A word is cut, fused, missing or new.
     """
-    kept: list[list[str]] = [[] for _ in source.turns]
-    for word, stays in zip(words, keep, strict=True):
-        if stays:
-            kept[word.turn].append(source.turns[word.turn].text[word.start : word.end])
-    for index, (turn, expected) in enumerate(zip(output, kept, strict=True)):
+    kept = by_turn(source, [word for word, stays in zip(words, keep, strict=True) if stays])
+    for index, (before, turn, own) in enumerate(zip(source, output, kept, strict=True)):
+        expected = [before.text[word.start : word.end] for word in own]
         found = _turn_words(turn)
         if any(has_unspaced(word) for word in expected):
             # Pieces of unspaced script may be cut otherwise once their neighbours have gone; the rest may not.
@@ -75,12 +71,6 @@ def check_whole(source: Transcript, output: Transcript, words: Sequence[Word], k
                 raise ContractError(f"whole: word {place} of turn {index} should be {one!r}, the output has {other!r}.")
         if len(expected) != len(found):
             raise ContractError(f"whole: turn {index} should have {len(expected)} words, the output has {len(found)}.")
-
-
-def whole(turn: Turn, expected: Sequence[str]) -> bool:
-    """Whether cutting one rendered turn into words gives the expected ones."""
-    source = Transcript((turn,))
-    return _turn_words(source.turns[0]) == list(expected)
 
 
 def check_protected(transcript: Transcript, words: Sequence[Word], protected: Mask, keep: Mask, released: Mask) -> None:

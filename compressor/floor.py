@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from compressor.protection import View
+from compressor.protection import View, with_slices
 from compressor.protection.lexicons import lexicon
 from compressor.scoring import Scores
 from compressor.selection import Mask
@@ -36,10 +36,7 @@ def floor(views: Sequence[View], scores: Sequence[Scores], protected: Mask) -> M
         True for the further words that stay. Shape: (n_words,).
     """
     found = np.zeros(len(protected), np.bool_)
-    first = 0
-    for view, scored in zip(views, scores, strict=True):
-        own = slice(first, first + len(view.words))
-        first += len(view.words)
+    for (view, own), scored in zip(with_slices(views), scores, strict=True):
         small = np.array([_is_small(view.text[start:end]) for start, end in view.words], np.bool_)
         if view.turn.role == "user":
             sure = scored.light >= view.thresholds["light"]

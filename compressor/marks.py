@@ -14,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from compressor.selection import Mask
 from compressor.structure import MARKER, lines, sentences
 from compressor.transcript import Transcript, Turn
-from compressor.words import BRACKETS, Word, has_unspaced, is_mark
+from compressor.words import BRACKETS, Word, by_turn, has_unspaced, is_mark
 
-Mask = NDArray[np.bool_]
 Indices = NDArray[np.int64]
 
 _END = frozenset(".!?…。！？｡।؟")
@@ -104,11 +104,9 @@ def find_marks(transcript: Transcript, words: Sequence[Word], protected: Mask) -
     hosts: list[tuple[int, int]] = []
     separators: list[tuple[int, int, int]] = []
     first = 0
-    while first < n:
-        turn, stop = words[first].turn, first
-        while stop < n and words[stop].turn == turn:
-            stop += 1
-        reader = _TurnReader(transcript.turns[turn], words[first:stop], protected[first:stop].tolist())
+    for turn, own in zip(transcript.turns, by_turn(transcript, words), strict=True):
+        stop = first + len(own)
+        reader = _TurnReader(turn, own, protected[first:stop].tolist())
         content[first:stop], spaced[first:stop] = reader.content, reader.spaced
         rows.extend(
             (i + first, a + first, b + first, c + first, d + first) for i, (a, b, c, d) in reader.marks().items()

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from compressor.protection import Protection, View
+from compressor.protection import Protection, View, with_slices
 from compressor.scoring import Scores
 
 RELEASABLE = frozenset({"modals", "negation", "quantifiers", "conditions", "scope"})
@@ -25,12 +25,10 @@ def release(views: Sequence[View], scores: Sequence[Scores], protection: Protect
     held: NDArray[np.bool_] = np.any(protection.asked[hard], axis=0)
     protected = protection.mask
     released = np.zeros(len(protected), np.bool_)
-    first = 0
-    for view, scored in zip(views, scores, strict=True):
+    for (view, words), scored in zip(with_slices(views), scores, strict=True):
         for start, end in view.sentences:
             found = view.inside(start, end)
-            own = slice(first + found.start, first + found.stop)
+            own = slice(words.start + found.start, words.start + found.stop)
             if len(found) and not held[own].any() and scored.light[found.start : found.stop].max() < FILLER_BELOW:
                 released[own] = protected[own]
-        first += len(view.words)
     return released

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from compressor.policy import POLICY_VERSION, Policy
-from compressor.protection import Protection, View
+from compressor.protection import Protection, View, with_slices
 from compressor.scoring import Scores
 from compressor.selection import Mask
 from compressor.tokens import Ledger, counter_name
@@ -117,7 +117,6 @@ class Workings:
 def build_report(ledger: Ledger, output: Transcript, views: Sequence[View], work: Workings, scorer: str) -> Report:
     """Count what was kept."""
     after = ledger.after(output)
-    bounds = np.cumsum([0, *(len(view.words) for view in views)]).tolist()
     over = 0 if work.budget is None else max(0, math.ceil(sum(after) - work.budget - 1e-6))
     return Report(
         tokens_before=ledger.total,
@@ -131,18 +130,18 @@ def build_report(ledger: Ledger, output: Transcript, views: Sequence[View], work
         budget=work.budget,
         budget_met=over == 0,
         over_budget_by=over,
-        released=tuple(_texts(views, bounds, work.released)),
+        released=tuple(_texts(views, work.released)),
         turns=tuple(
             TurnReport(
                 role=view.turn.role,
                 speaker=view.turn.speaker,
                 words_before=len(view.words),
-                words_after=int(work.keep[bounds[index] : bounds[index + 1]].sum()),
+                words_after=int(work.keep[own].sum()),
                 tokens_before=ledger.before[index],
                 tokens_after=after[index],
                 verbatim=view.verbatim,
             )
-            for index, view in enumerate(views)
+            for index, (view, own) in enumerate(with_slices(views))
         ),
         notes=tuple(_notes(views, work, ledger, over)),
         token_counter=counter_name(ledger.counter),
@@ -152,9 +151,9 @@ def build_report(ledger: Ledger, output: Transcript, views: Sequence[View], work
     )
 
 
-def _texts(views: Sequence[View], bounds: Sequence[int], chosen: Mask) -> Iterator[tuple[int, str]]:
-    for turn, view in enumerate(views):
-        for index in np.flatnonzero(chosen[bounds[turn] : bounds[turn + 1]]):
+def _texts(views: Sequence[View], chosen: Mask) -> Iterator[tuple[int, str]]:
+    for turn, (view, own) in enumerate(with_slices(views)):
+        for index in np.flatnonzero(chosen[own]):
             start, end = view.words[index]
             yield turn, view.text[start:end]
 

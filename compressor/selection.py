@@ -83,7 +83,7 @@ class Choice:
 def best_of_each(groups: NDArray[np.int64], needy: Mask, scores: Array, candidates: Mask) -> Mask:
     """The best-scored candidate of every needy group, the earliest of equals.
 
-    It is the first of its group that `select` takes, so asking for it breaks no nesting of budgets.
+    It is the first of its group that `Choice.within` takes, so asking for it breaks no nesting of budgets.
 
     Args:
         groups: The group of each word, ascending. Shape: (n_words,).

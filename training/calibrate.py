@@ -14,12 +14,11 @@ from pathlib import Path
 import numpy as np
 
 from compressor.scoring.classifier import ClassifierScorer
-from compressor.scoring.weights import LANGUAGES, read_config
+from compressor.scoring.weights import HEADS, LANGUAGES, read_config
 from training import metrics
 from training.corpora.annotated import read_folder
 from training.evaluate import Scored, score
 from training.examples import Example
-from training.labels import HEADS
 from training.model import write_config
 from training.splits import LISTED, read_splits
 

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from compressor.scoring.encoding import PAD, TurnEncoder, Window, role_id
+from compressor.scoring.weights import HEADS
 from compressor.transcript import VERBATIM_ROLES
 from training.examples import Example
-from training.labels import HEADS
 
 NONE = role_id("none")
 PIN = HEADS.index("pin")

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from compressor.scoring import Scores
 from compressor.scoring.classifier import ClassifierScorer
-from compressor.scoring.weights import LANGUAGES
+from compressor.scoring.weights import HEADS, LANGUAGES
 from compressor.structure import sentences
 from compressor.transcript import VERBATIM_ROLES
 from compressor.words import Word
@@ -25,7 +25,6 @@ from training import metrics
 from training.corpora import crossner, ner_collection, wnut17
 from training.corpora.annotated import read_folder
 from training.examples import Example
-from training.labels import HEADS
 from training.splits import LISTED, read_splits
 
 PINNED_ROLES = ("user", "speaker")

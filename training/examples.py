@@ -25,7 +25,7 @@ class Example:
         transcript: The turns.
         words: (start, end) of the words of each turn.
         labels: 0 to 1 per word and head, NaN where nobody said. One array a turn. Shape: (n_words, 4), heads as in
-            `training.labels.HEADS`.
+            `compressor.scoring.weights.HEADS`.
         intents: (turn, start, end) of each sentence that asks, requests or sets a constraint.
     """
 

@@ -27,14 +27,13 @@ from compressor.scoring.encoding import TurnEncoder, role_id
 from compressor.scoring.onnx_backend import OnnxBackend
 from compressor.scoring.torch_backend import TorchBackend
 from compressor.scoring.torch_model import Shape, TurnClassifier, read_weights, write_weights
-from compressor.scoring.weights import read_config
+from compressor.scoring.weights import HEADS, read_config
 from compressor.transcript import VERBATIM_ROLES
 from training.calibrate import write_thresholds
 from training.corpora.annotated import read_folder
 from training.evaluate import update
 from training.examples import Example
 from training.graph import build
-from training.labels import HEADS
 from training.model import load_model, write_config
 from training.splits import LISTED, read_splits
 

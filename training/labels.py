@@ -15,9 +15,6 @@ from compressor.words import has_unspaced, segment_text
 Labels = NDArray[np.float32]
 Range = tuple[int, int]
 
-HEADS = ("light", "tight", "entity", "pin")
-"""The last axis of labels and logits."""
-
 
 class AlignmentError(ValueError):
     """A shorter text is no subsequence of the longer one."""

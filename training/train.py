@@ -26,11 +26,11 @@ from tqdm import tqdm
 
 from compressor.scoring.encoding import TurnEncoder
 from compressor.scoring.torch_model import TurnClassifier
+from compressor.scoring.weights import HEADS
 from training.config import TrainingConfig, read_config
 from training.corpora.annotated import read_folder
 from training.corpora.names import read_names
 from training.dataset import Batch, Item, batches, forget_roles, items
-from training.labels import HEADS
 from training.metrics import auc, f1
 from training.model import base_folder, from_base, save
 from training.splits import LISTED, read_splits

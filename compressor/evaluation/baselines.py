@@ -9,8 +9,9 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from compressor.evaluation.outputs import Mask, Output, word_tokens
+from compressor.evaluation.outputs import Output, word_tokens
 from compressor.rendering import render
+from compressor.selection import Mask
 from compressor.transcript import Transcript
 from compressor.words import Word, is_mark, segment
 

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from compressor.evaluation.bootstrap import COVERED, Bootstrap, Estimate
 from compressor.evaluation.cases import Dialogue
-from compressor.evaluation.outputs import Mask, Output
+from compressor.evaluation.outputs import Output
+from compressor.selection import Mask
 from compressor.words import by_turn, has_unspaced, segment, segment_text
 
 HEADS = ("light", "tight")

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from compressor.contract import is_subsequence
 from compressor.formats import text as text_format
 from compressor.scoring import Scores
+from compressor.selection import Mask
 from compressor.tokens import EstimatedTokens
 from compressor.transcript import Transcript
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)

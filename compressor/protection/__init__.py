@@ -22,7 +22,7 @@ from compressor.protection.quantifiers import quantifiers
 from compressor.protection.quotes import quotes
 from compressor.protection.scope import scope
 from compressor.protection.turns import turns
-from compressor.protection.view import Rule, View, views_of
+from compressor.protection.view import Rule, View, views_of, with_slices
 
 RULES: Mapping[str, Rule] = MappingProxyType(
     {
@@ -73,15 +73,13 @@ def protect(views: Sequence[View], rules: Mapping[str, Rule]) -> Protection:
     """
     names = tuple(rules)
     asked = np.zeros((len(names), sum(len(view.words) for view in views)), dtype=np.bool_)
-    first = 0
-    for view in views:
+    for view, own in with_slices(views):
         if view.words:
             for row, name in enumerate(names):
                 for start, end in view.run(rules[name]):
                     found = view.inside(start, end)
-                    asked[row, first + found.start : first + found.stop] = True
-        first += len(view.words)
+                    asked[row, own][found.start : found.stop] = True
     return Protection(names, asked)
 
 
-__all__ = ["RULES", "Protection", "Rule", "View", "protect", "views_of"]
+__all__ = ["RULES", "Protection", "Rule", "View", "protect", "views_of", "with_slices"]

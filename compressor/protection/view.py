@@ -1,6 +1,6 @@
 """One turn as the protection rules see it."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -86,6 +86,14 @@ def views_of(
         )
         for index, turn in enumerate(transcript.turns)
     ]
+
+
+def with_slices(views: Sequence[View]) -> Iterator[tuple[View, slice]]:
+    """Each turn with the place of its words in the arrays of the transcript."""
+    first = 0
+    for view in views:
+        yield view, slice(first, first + len(view.words))
+        first += len(view.words)
 
 
 Rule = Callable[[View], Iterable[Range]]

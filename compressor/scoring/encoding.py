@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compressor.transcript import ROLES
-from compressor.words import load_tokenizer
+from compressor.words import encodable, load_tokenizer
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -27,7 +27,6 @@ SUBWORDS_A_WORD = 32
 START, PAD, END, UNKNOWN = 0, 1, 2, 3
 """Ids of `<s>`, `<pad>`, `</s>` and `<unk>` in every tokenizer of the XLM-R family."""
 
-_SURROGATES = dict.fromkeys(range(0xD800, 0xE000), 0xFFFD)
 _SPACES = np.array([code for code in range(0x3001) if chr(code).isspace()], dtype=np.uint32)
 _SAME_ROLE = {"developer": "system", "function": "tool"}
 
@@ -118,8 +117,7 @@ class TurnEncoder:
             text: The raw text of the turn.
             words: (start, end) of each word, in order, never overlapping.
         """
-        # A lone surrogate cannot be handed to the tokenizer; what replaces it has the same length.
-        encoding = self._tokenizer.encode(text.translate(_SURROGATES), add_special_tokens=False)
+        encoding = self._tokenizer.encode(encodable(text), add_special_tokens=False)
         ids = np.asarray(encoding.ids, dtype=np.int64)
         starts, ends = _strip(text, np.asarray(encoding.offsets, dtype=np.int64).reshape(-1, 2))
         edges = np.asarray(words, dtype=np.int64).reshape(-1, 2)
