@@ -3,6 +3,7 @@
 Exit status: 0 done, 1 a record failed or a promise is broken, 2 wrong usage.
 """
 
+import re
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -11,8 +12,14 @@ from typing import Any, ClassVar, NoReturn, TypeVar
 
 import click
 
+import compressor.formats as file_formats
 from compressor import __version__
 from compressor.errors import CompressorError, InputError, PolicyError
+from compressor.pipeline import Compressor
+from compressor.policy import POLICY_VERSION, Policy
+from compressor.protection import RULES
+from compressor.result import CompressionResult
+from compressor.words import SEGMENTATION
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -133,7 +140,7 @@ def compress(
                 continue
             done.append(result)
             if report_file:
-                report_file.write(_formats().dump({"source": where, **result.report.to_dict()}) + "\n")
+                report_file.write(file_formats.dump({"source": where, **result.report.to_dict()}) + "\n")
             if not quiet:
                 click.echo(
                     f"{where}: {result.report.summary()}" + ("\nall six promises hold" if check else ""), err=True
@@ -144,10 +151,10 @@ def compress(
         if diff:
             output_bytes = _utf8("".join(f"{result.diff()}\n" for result in done))
         elif as_json:
-            output_bytes = _utf8("".join(_formats().dump(_as_record(result)) + "\n" for result in done))
+            output_bytes = _utf8("".join(file_formats.dump(_as_record(result)) + "\n" for result in done))
         else:
-            text = _formats().write_records(content, [result.transcript for result in done])
-            output_bytes = _formats().encode(text, encoding)
+            text = file_formats.write_records(content, [result.transcript for result in done])
+            output_bytes = file_formats.encode(text, encoding)
         failed = not _emit(output_bytes, target) or failed
     sys.exit(1 if failed else 0)
 
@@ -173,7 +180,7 @@ def explain(file: str, as_json: bool, **options: Any) -> None:
         for word in words:
             fields = {name: getattr(word, name) for name in word.__dataclass_fields__}
             if as_json:
-                click.echo(_utf8(_formats().dump(fields)))
+                click.echo(_utf8(file_formats.dump(fields)))
             else:
                 state = "keep" if word.kept else "    "
                 rules = ",".join(word.rules) + (" (released)" if word.released else "")
@@ -185,8 +192,6 @@ def explain(file: str, as_json: bool, **options: Any) -> None:
 @main.command()
 def rules() -> None:
     """List the rules that protect words."""
-    from compressor.protection import RULES
-
     for name, rule in RULES.items():
         click.echo(f"{name:<12} {(rule.__doc__ or '').strip().splitlines()[0]}")
 
@@ -194,7 +199,7 @@ def rules() -> None:
 @main.command()
 def formats() -> None:
     """List the formats that can be read and written."""
-    for name, format_ in _formats().FORMATS.items():
+    for name, format_ in file_formats.FORMATS.items():
         click.echo(f"{name:<10} {' '.join(format_.extensions) or '(in memory)':<20} {format_.doc}")
 
 
@@ -202,10 +207,8 @@ def formats() -> None:
 @click.option("--model", default="default", show_default=True, help="A model's name or folder.")
 def info(model: str) -> None:
     """Show the model, the versions and the threads in use."""
-    from compressor.policy import POLICY_VERSION
     from compressor.scoring.classifier import default_threads
     from compressor.scoring.weights import model_folder, read_config
-    from compressor.words import SEGMENTATION
 
     facts = {"compressor": __version__, "policy": POLICY_VERSION, "segmentation": SEGMENTATION}
     if model == "heuristic":
@@ -228,12 +231,7 @@ def info(model: str) -> None:
         click.echo(f"{name:<13} {value}")
 
 
-def _compressor(options: dict[str, Any]) -> tuple[Any, str | None]:
-    import re
-
-    from compressor.pipeline import Compressor
-    from compressor.policy import Policy
-
+def _compressor(options: dict[str, Any]) -> tuple[Compressor, str | None]:
     model, tokens, format_ = (options.pop(name) for name in ("model", "tokens", "format_"))
     protect = []
     for pattern in options.pop("protect"):
@@ -254,8 +252,8 @@ def _records(file: str, format_: str | None) -> tuple[str, str, str, Any] | None
     """The text of a file, its encoding, its format, and its conversations by line; None if it cannot be read."""
     try:
         raw = sys.stdin.buffer.read() if file == "-" else None
-        content, encoding, name = _formats().load(file if raw is None else raw, format_)
-        return content, encoding, name, _formats().read_records(content, name)
+        content, encoding, name = file_formats.load(file if raw is None else raw, format_)
+        return content, encoding, name, file_formats.read_records(content, name)
     except OSError as error:
         click.echo(f"{file}: {error.strerror or error}", err=True)
     except ValueError as error:  # an InputError, or a name that no file can have
@@ -263,17 +261,17 @@ def _records(file: str, format_: str | None) -> tuple[str, str, str, Any] | None
     return None
 
 
-def _as_record(result: Any) -> dict[str, Any]:
+def _as_record(result: CompressionResult) -> dict[str, Any]:
     return {"text": result.text, "messages": result.messages, "report": result.report.to_dict()}
 
 
 def _targets(files: tuple[str, ...], output: str | None, report_file: Any) -> list[Path | None]:
     """Where each result goes, checked before anything is written."""
     try:
-        targets: list[Path | None] = _formats().targets(files, output)
+        targets: list[Path | None] = file_formats.targets(files, output)
         if report_file and report_file.name != "-":
             results = [str(target) for target in targets if target is not None]
-            _formats().refuse_inputs([*files, *results], Path(report_file.name))
+            file_formats.refuse_inputs([*files, *results], Path(report_file.name))
             if str(report_file.name) in results:
                 raise PolicyError(f"the report and a result would both be written to {report_file.name}.")
     except PolicyError as error:
@@ -299,12 +297,6 @@ def _emit(content: bytes, target: Path | None) -> bool:
 
 def _utf8(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")
-
-
-def _formats() -> Any:
-    from compressor import formats
-
-    return formats
 
 
 def _fail(message: str) -> NoReturn:
