@@ -6,9 +6,9 @@ when two ranges of words both keep a word, so that keeping more words never lose
 """
 
 import re
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from compressor.selection import Mask
 from compressor.structure import MARKER, lines, sentences
 from compressor.transcript import Transcript, Turn
-from compressor.words import BRACKETS, Word, by_turn, has_unspaced, is_mark
+from compressor.words import BRACKETS, CLOSING, OPENING, Word, by_turn, is_mark, is_narrow
 
 Indices = NDArray[np.int64]
 
@@ -42,6 +42,7 @@ _OPENERS = frozenset("".join(_CLOSERS.values()))
 _HINGES = frozenset("and but so or well then oh because that 那 那么 所以 但 但是 而且 然后".split())
 _CONTRACTION = re.compile(r"['’](?:s|re|ll|ve|m|d|t)|n['’]t|n['’]", re.IGNORECASE)
 _SAME = frozenset("\"'*_`")
+_EDGES = frozenset(OPENING + CLOSING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,22 +52,22 @@ class Marks:
     Args:
         follows: True for words that are never ranked because they follow others. Shape: (n_words,).
         content: True for words that are no marks. Shape: (n_words,).
-        spaced: True for content of scripts that put spaces between words. Shape: (n_words,).
         rows: A row a mark: its word, then the two ranges (start, end, start, end) of which both must keep a word.
             Shape: (n_marks, 5).
         hosts: A row a contraction that was written apart (`that 's`, `do n't`): it, and the word it belongs to. Shape:
             (n_hosts, 2).
-        separators: A row a word that keeps two words of spaced script apart where the source has no space between
-            them: the separator, the word before it, and the end of the chain in which a later one may stand. Shape:
-            (n_separators, 3).
+        separators: A row a word without which others would be fused, as no space stands between them: it, a word before
+            it, and the range (start, end) of `others`. Where the one before and any of the others stay, it stays. Shape:
+            (n_separators, 4).
+        others: The words behind to which the ranges of `separators` point. Shape: (n_others,).
     """
 
     follows: Mask
     content: Mask
-    spaced: Mask
     rows: Indices
     hosts: Indices
     separators: Indices
+    others: Indices
 
     def close(self, keep: Mask) -> Mask:
         """Add the marks and separators that the kept words ask for.
@@ -76,18 +77,25 @@ class Marks:
         Returns:
             A new mask, a superset of `keep`; it grows with `keep`. Shape: (n_words,).
         """
+        while True:  # a separator may ask for a mark, and a mark for a separator
+            closed = self._step(keep)
+            if np.array_equal(closed, keep):
+                return closed
+            keep = closed
+
+    def _step(self, keep: Mask) -> Mask:
         keep = keep.copy()
         if len(self.hosts):
             contraction, host = self.hosts.T
             keep[host[keep[contraction]]] = True
-        if len(self.separators):
-            word, before, stop = self.separators.T
-            count = _counts(keep & self.spaced)
-            keep[word[keep[before] & (count[stop] - count[before + 1] > 0)]] = True
         if len(self.rows):
             word, left, left_end, right, right_end = self.rows.T
             count = _counts(keep & self.content)
             keep[word[(count[left_end] > count[left]) & (count[right_end] > count[right])]] = True
+        if len(self.separators):
+            word, before, start, end = self.separators.T
+            count = _counts(keep[self.others])
+            keep[word[keep[before] & (count[end] > count[start])]] = True
         return keep
 
 
@@ -99,30 +107,34 @@ def find_marks(transcript: Transcript, words: Sequence[Word], protected: Mask) -
         protected: True for words that stay in any case. Shape: (n_words,).
     """
     n = len(words)
-    content, spaced = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
+    content = np.zeros(n, np.bool_)
     rows: list[tuple[int, int, int, int, int]] = []
     hosts: list[tuple[int, int]] = []
-    separators: list[tuple[int, int, int]] = []
+    separators: list[tuple[int, int, int, int]] = []
+    others: list[int] = []
     first = 0
     for turn, own in zip(transcript.turns, by_turn(transcript, words), strict=True):
         stop = first + len(own)
         reader = _TurnReader(turn, own, protected[first:stop].tolist())
-        content[first:stop], spaced[first:stop] = reader.content, reader.spaced
+        content[first:stop] = reader.content
         rows.extend(
             (i + first, a + first, b + first, c + first, d + first) for i, (a, b, c, d) in reader.marks().items()
         )
         hosts.extend((index + first, index + first - 1) for index in reader.contractions())
-        separators.extend((i + first, before + first, end + first) for i, before, end in reader.separators())
+        found, behind = reader.separators()
+        at = len(others)
+        separators.extend((i + first, before + first, a + at, b + at) for i, before, a, b in found)
+        others.extend(index + first for index in behind)
         first = stop
     follows = np.zeros(n, np.bool_)
     follows[[row[0] for row in rows]] = True
     return Marks(
         follows,
         content,
-        spaced,
         np.array(rows, np.int64).reshape(-1, 5),
         np.array(hosts, np.int64).reshape(-1, 2),
-        np.array(separators, np.int64).reshape(-1, 3),
+        np.array(separators, np.int64).reshape(-1, 4),
+        np.array(others, np.int64),
     )
 
 
@@ -159,17 +171,11 @@ class _TurnReader:
         self.starts = np.array([word.start for word in words], np.int64)
         self.mark = [is_mark(text) for text in self.texts]
         self.content = np.array([not mark for mark in self.mark], np.bool_)
-        unspaced = has_unspaced(turn.text)
-        self.spaced = np.array(
-            [
-                not mark and not (unspaced and has_unspaced(text))
-                for mark, text in zip(self.mark, self.texts, strict=True)
-            ],
-            np.bool_,
-        )
+        mixed = not turn.text.isascii()
+        self.narrow = np.array([not mixed or is_narrow(text) for text in self.texts], np.bool_)
         self.markers = self._markers()
         for index in self.markers:
-            self.content[index] = self.spaced[index] = False
+            self.content[index] = False
         self.count = _counts(self.content).tolist()
         self.before, self.after = _nearest(self.content)
 
@@ -327,22 +333,61 @@ class _TurnReader:
             if index and _CONTRACTION.fullmatch(text) and not self.mark[index - 1]
         ]
 
-    def separators(self) -> list[tuple[int, int, int]]:
-        """Words that keep two words of spaced script from being fused where there is no space between them."""
-        found: list[tuple[int, int, int]] = []
-        n = len(self.words)
-        chain = 0
-        while chain < n:
-            stop = chain + 1
-            while stop < n and self.words[stop - 1].end == self.words[stop].start:
-                stop += 1
-            cores = [
-                index
-                for index in range(chain, stop)
-                if self.spaced[index] or (index in self.markers and not self.mark[index])
-            ]
-            for core, following in pairwise(cores):
-                between = range(core + 1, following)
-                found.append((next((index for index in between if self.content[index]), between[0]), core, stop))
-            chain = stop
-        return found
+    def separators(self) -> tuple[list[tuple[int, int, int, int]], list[int]]:
+        """Words that keep others from being fused where no space stands between them, and those others."""
+        found: list[tuple[int, int, int, int]] = []
+        others: list[int] = []
+        for chain in self._chains():
+            groups = [range(*group) for group in self._groups(*chain)]  # narrow and other words take turns
+            at, signs = len(others), self._signs(*chain)
+            narrow = [index for index in range(*chain) if self.narrow[index]] if len(groups) > 1 else []
+            others += narrow
+
+            def behind(start: int, end: int, at: int = at, narrow: list[int] = narrow) -> tuple[int, int]:
+                return at + bisect_left(narrow, start), at + bisect_left(narrow, end)
+
+            for place, group in enumerate(groups):
+                if len(groups) == 1 or not self.narrow[group[0]]:
+                    continue
+                # Behind other text a mark at the edge of a word is told from it, and only there.
+                loose = place > 0 and all(self.mark[index] and self.texts[index][0] in _EDGES for index in group)
+                if place:
+                    end = chain[1] if loose else group.stop
+                    found += ((group[0] - 1, index, *behind(index + 1, end)) for index in group if self.mark[index])
+                if place + 2 < len(groups) and not loose:
+                    between = groups[place + 1]
+                    apart = next((index for index in between if self.content[index]), between[0])
+                    found += ((apart, index, *behind(between.stop, chain[1])) for index in group)
+            for indices in signs:  # two marks of one sign would be one
+                at = len(others)
+                others += indices
+                for place, index in enumerate(indices[:-1], 1):
+                    stop = indices[place]
+                    apart = next((other for other in range(index + 1, stop) if self.content[other]), index + 1)
+                    if apart < stop:
+                        found.append((apart, index, at + place, at + len(indices)))
+        return found, others
+
+    def _signs(self, start: int, end: int) -> list[list[int]]:
+        """The marks of a chain by their sign, where there are several of one."""
+        signs: dict[str, list[int]] = {}
+        for index in range(start, end):
+            if self.mark[index]:
+                signs.setdefault(self.texts[index][0], []).append(index)
+        return [indices for indices in signs.values() if len(indices) > 1]
+
+    def _chains(self) -> Iterator[tuple[int, int]]:
+        """Words between which there is no space, as ranges."""
+        start, n = 0, len(self.words)
+        for index in range(1, n + 1):
+            if index == n or self.words[index - 1].end != self.words[index].start:
+                if index - start > 1:
+                    yield start, index
+                start = index
+
+    def _groups(self, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """The stretches of a chain that are narrow, and those that are not."""
+        for index in range(start + 1, end + 1):
+            if index == end or self.narrow[index] != self.narrow[index - 1]:
+                yield start, index
+                start = index

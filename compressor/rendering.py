@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compressor.transcript import Transcript, Turn
-from compressor.words import Word, by_turn, closes, is_mark
+from compressor.words import OPENING, Word, by_turn, closes, is_mark, is_narrow
 
 _SPACE = re.compile(r"\s+")
 _NEWLINES = "\n\r\x0b\x0c\x85\u2028\u2029"
@@ -103,8 +103,9 @@ def _hugs_left(text: str, words: Sequence[Word], index: int) -> bool:
 
 
 def _hugs_right(text: str, words: Sequence[Word], index: int) -> bool:
-    """Whether a word is a mark that opens what follows it without a space."""
-    return is_mark(text[words[index].start : words[index].end]) and _opens(text, words, index)
+    """Whether a word is a mark that opens what follows it without a space, and can be told from any word there."""
+    word = text[words[index].start : words[index].end]
+    return is_mark(word) and (word[0] in OPENING or not is_narrow(word)) and _opens(text, words, index)
 
 
 def _opens(text: str, words: Sequence[Word], index: int) -> bool:

@@ -34,6 +34,7 @@ WIDE_MARKS = "\u3001-\u3003\u3008-\u3020\u3030\u303d\uff01\uff08\uff09\uff0c\uff
 OPENING = "([{\"'“‘«‹„‚*_`¿¡…—\u2066\u2067\u2068\u202a\u202b\u202d\u202e"
 CLOSING = ",.;:!?…—)]}\"'”’»›*_`।؟،؛\u2069\u202c"
 BRACKETS = {")": "(", "]": "[", "}": "{"}
+_LEADING = OPENING + "."  # the two dots of an ellipsis open a run as well
 
 _RUN = re.compile(r"\S+")
 _PART = re.compile(f"(?P<wide>[{WIDE_MARKS}])(?P=wide)*|(?P<unspaced>[{UNSPACED}]+)|[^{UNSPACED}{WIDE_MARKS}]+")
@@ -102,6 +103,8 @@ def segment(transcript: Transcript) -> tuple[Word, ...]:
 
 def segment_text(text: str) -> list[tuple[int, int]]:
     """The words of one text as (start, end) characters, in order."""
+    if text.isascii():  # where all text is spaced, and a run has one part
+        return [word for run in _RUN.finditer(text) for word in _peel(text, run.start(), run.end(), False)]
     parts: list[tuple[int, int, bool]] = []
     for run in _RUN.finditer(text):
         for part in _PART.finditer(text, run.start(), run.end()):
@@ -145,8 +148,15 @@ def has_unspaced(text: str) -> bool:
     return _UNSPACED.search(text) is not None
 
 
+def is_narrow(word: str) -> bool:
+    """Whether a word is of a script with spaces, or a mark of its: two of them must not meet where no space was."""
+    return _UNSPACED.search(word) is None and _WIDE_MARK.match(word) is None
+
+
 def _peel(text: str, start: int, end: int, behind: bool) -> list[tuple[int, int]]:
     """Take the punctuation off both edges of a run; `behind` unspaced text its marks may stand at the left edge."""
+    if text[end - 1] not in CLOSING and text[start] not in _LEADING and not behind:
+        return [(start, end)]  # most words
     left, right = start, end
     leading: list[tuple[int, int]] = []
     while (
@@ -155,17 +165,18 @@ def _peel(text: str, start: int, end: int, behind: bool) -> list[tuple[int, int]
         and not _ELISION.match(text, left, right)
     ):
         stop = left + 1
-        while stop < right and text[stop] == text[left] and text[stop] not in "([{":
+        while stop < right and text[stop] == text[left] and text[stop] not in "([{)]}":
             stop += 1
         leading.append((left, stop))
         left = stop
     trailing: list[tuple[int, int]] = []
-    surplus = {
-        close: text.count(close, left, right) - text.count(open_, left, right) for close, open_ in BRACKETS.items()
-    }
+    surplus: dict[str, int] = {}
+    counted = right
     while left < right and text[right - 1] in CLOSING:
         mark, first = text[right - 1], right - 1
         if mark in BRACKETS:
+            if mark not in surplus:
+                surplus[mark] = text.count(mark, left, counted) - text.count(BRACKETS[mark], left, counted)
             if surplus[mark] <= 0:  # `foo(bar)` owns its bracket: the partner is inside the run
                 break
             surplus[mark] -= 1

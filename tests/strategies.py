@@ -40,6 +40,12 @@ GAPS = (
 pieces = st.one_of(st.sampled_from(WORDS), st.sampled_from(WORDS), st.text(max_size=4))
 
 
+soups = st.lists(
+    st.sampled_from([*"À好吧的\u0e5c  -—–…,.!?;:~*/'\"()。，·•_#&|\n1", "ab", "um", "x", "..."]), min_size=2, max_size=9
+).map("".join)
+"""Marks of both scripts between words of both, mostly without spaces: where a deletion could fuse two words."""
+
+
 @st.composite
 def texts(draw: st.DrawFn, max_words: int = 24) -> str:
     """A text of random words with random gaps between them."""

@@ -10,7 +10,7 @@ from compressor.marks import find_marks
 from compressor.rendering import render
 from compressor.words import segment
 from tests.fakes import FixedScorer, char_counter, scattered, word_counter
-from tests.strategies import texts, transcripts
+from tests.strategies import soups, texts, transcripts
 
 many = settings(max_examples=150, deadline=None)
 
@@ -43,7 +43,7 @@ def test_budget_is_met_unless_protected_words_exceed_it(transcript: Transcript, 
 
 
 @many
-@given(texts(), st.randoms(use_true_random=False))
+@given(st.one_of(texts(), soups), st.randoms(use_true_random=False))
 def test_any_choice_renders_to_its_own_words(text: str, random: object) -> None:
     """Closing and rendering a random choice gives text whose words are the chosen ones, whole and unfused."""
     transcript = Transcript((Turn(text=text),))
