@@ -17,7 +17,8 @@ _MESSAGES = frozenset({"messages", "json", "jsonl"})
 def keep_places(transcript: Transcript, words: Sequence[Word], choice: Choice, released: Mask, policy: Policy) -> Mask:
     """The best word of each block that must not become empty and of which no rule keeps a word.
 
-    A released word is no such word: the `no` of `no problem` would stand for something else.
+    A released word is no such word: the `no` of `no problem` would stand for something else. Where a block has no other,
+    nothing of it is released.
 
     Returns:
         True for those words. Shape: (n_words,).
@@ -35,7 +36,9 @@ def keep_places(transcript: Transcript, words: Sequence[Word], choice: Choice, r
             needy.append(needs_word[index])
     empty = np.array(needy, np.bool_)
     empty[groups[choice.base]] = False
-    return best_of_each(groups, empty, choice.scores, choice.candidates & ~released)
+    best = best_of_each(groups, empty, choice.scores, choice.candidates & ~released)
+    empty[groups[best]] = False
+    return best | (released & empty[groups])
 
 
 def keep_labels_apart(transcript: Transcript, words: Sequence[Word]) -> Mask:
@@ -75,22 +78,30 @@ def drop_emptied(output: Transcript, policy: Policy) -> Transcript:
         return output
     free = _free(output, policy)
     return output.with_turns(
-        drop(turn) if index in free and not turn.text else turn for index, turn in enumerate(output.turns)
+        drop(turn) if index in free and not turn.text and _is_message(output, index) else turn
+        for index, turn in enumerate(output.turns)
     )
 
 
 def _free(transcript: Transcript, policy: Policy) -> frozenset[int]:
     """The turns that may become empty."""
+    everything = frozenset(range(len(transcript)))
+    messages = frozenset(index for index in everything if _is_message(transcript, index))
     mode = policy.emptied
     if mode == "auto":
-        mode = "word" if transcript.format in _MESSAGES else "empty"
+        return everything - messages
     if mode == "word":
         return frozenset()
-    if mode == "empty" or transcript.format not in _MESSAGES:
-        return frozenset(range(len(transcript)))
+    if mode == "empty":
+        return everything
     free: set[int] = set()
     for index in range(len(transcript)):
         # Never two in a row: each was judged as if its neighbours stayed.
-        if index - 1 not in free and removable(transcript, index):
+        if index not in messages or (index - 1 not in free and removable(transcript, index)):
             free.add(index)
     return frozenset(free)
+
+
+def _is_message(transcript: Transcript, index: int) -> bool:
+    """Whether a turn is written as a message, whose text providers do not allow to be empty."""
+    return transcript.format in _MESSAGES or "message" in transcript.turns[index].extra

@@ -136,22 +136,24 @@ def _pattern_rule(pattern: re.Pattern[str]) -> Rule:
 def _checked_rule(name: str, rule: Rule, turns: Sequence[Turn]) -> Rule:
     """A rule of the caller's, whose mistakes become errors that name it and the turn."""
 
+    def number(view: View) -> int:
+        return next((index for index, turn in enumerate(turns) if turn is view.turn), 0)
+
     def run(view: View) -> Iterable[Range]:
-        number = next((index for index, turn in enumerate(turns) if turn is view.turn), 0)
         allowed = "allowed: a function from a View to pairs (start, end) of characters"
         try:
             given: Any = rule(view)
             found = given if isinstance(given, (str, bytes, type(None))) else list(given)
         except Exception as error:  # it may raise anything
             raise PolicyError(
-                f"also_protect: the rule {name} raised {type(error).__name__} for turn {number}: {error}; {allowed}."
+                f"also_protect: the rule {name} raised {type(error).__name__} for turn {number(view)}: {error}; {allowed}."
             ) from error
         if not isinstance(found, list):
-            raise PolicyError(f"also_protect: the rule {name} returned {_shown(found)} for turn {number}; {allowed}.")
+            raise PolicyError(f"also_protect: the rule {name} returned {_shown(found)} for turn {number(view)}; {allowed}.")
         for pair in found:
             if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not all(map(_is_whole, pair)):
                 raise PolicyError(
-                    f"also_protect: the rule {name} returned {_shown(pair)} in its list for turn {number}; {allowed}."
+                    f"also_protect: the rule {name} returned {_shown(pair)} in its list for turn {number(view)}; {allowed}."
                 )
         return [(int(start), int(end)) for start, end in found]
 

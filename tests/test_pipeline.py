@@ -266,3 +266,15 @@ def test_threads_are_a_whole_number(threads: Any) -> None:
     """One or more."""
     with pytest.raises(PolicyError, match="threads is"):
         Compressor.from_pretrained("heuristic", threads=threads)
+
+
+def test_a_message_of_filler_alone_is_not_emptied_by_the_release() -> None:
+    """Providers refuse empty messages; where every word is released, nothing is."""
+    messages = [
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": "You can always!"},
+        {"role": "user", "content": "What is due?"},
+    ]
+    compressor = Compressor(FixedScorer(0.01))
+    result = compressor.compress(messages, keep_last=0, release_filler=True, keep_ratio=0.0, floor="masks")
+    assert all(message["content"].strip() for message in result.messages)
