@@ -105,11 +105,19 @@ def test_several_files_go_to_a_folder_with_a_report(tmp_path: Path) -> None:
     assert [report["source"] for report in reports] == [str(tmp_path / "a.txt"), str(tmp_path / "b.txt")]
 
 
-def test_bytes_in_another_encoding_are_refused_with_the_offset() -> None:
-    """No replacement characters: a clear error instead."""
-    result = compress("-", stdin="Zoé: bien\nJosé: oui\n".encode("latin-1"))
+def test_text_in_another_encoding_comes_back_in_it() -> None:
+    """It is told by its bytes; no replacement characters."""
+    talk = "Zoé: bien\nJosé: oui, à Noël\n".encode("latin-1")
+    result = compress("-", "--keep-ratio", 1, stdin=talk)
+    assert result.exit_code == 0
+    assert result.stdout_bytes == talk
+
+
+def test_bytes_that_are_no_text_are_refused() -> None:
+    """The error says what they are."""
+    result = compress("-", stdin=b"PK\x03\x04rest")
     assert result.exit_code == 1
-    assert "byte 2" in result.stderr
+    assert "a ZIP archive" in result.stderr
     assert result.stdout == ""
 
 
@@ -201,12 +209,12 @@ def test_files_without_a_record_come_out_as_they_are() -> None:
 def test_one_bad_file_or_record_does_not_stop_the_rest(tmp_path: Path) -> None:
     """It is reported, the others come out, and the exit status is 1."""
     (tmp_path / "a.txt").write_text(TALK, encoding="utf-8")
-    (tmp_path / "bad.txt").write_bytes(b"\xe9")
+    (tmp_path / "bad.txt").write_bytes(b"\xff\xfea")
     missing = tmp_path / "missing.txt"
     result = compress(missing, tmp_path / "bad.txt", tmp_path / "a.txt", "-o", tmp_path / "out")
     assert result.exit_code == 1
     assert f"{missing}: No such file" in result.stderr
-    assert "byte 0" in result.stderr
+    assert "byte 2 of it cannot be decoded" in result.stderr
     assert "40 euros" in (tmp_path / "out" / "a.txt").read_text(encoding="utf-8")
     lines = f"{json.dumps(CHAT)}\n{{broken\n{json.dumps(CHAT)}\n"
     explained = run("explain", "-", "--model", "heuristic", "--format", "jsonl", stdin=lines)

@@ -525,18 +525,10 @@ class TestFiles:
         expected = {"txt": "text", "json": "json", "jsonl": "jsonl", "weird": "json"}.get(name[2:], "text")
         assert formats.read_file(str(path)).format == formats.detect(path) == expected
 
-    @pytest.mark.parametrize(
-        ("data", "wanted"),
-        [
-            ("Zoé: ben".encode("latin-1"), r"not UTF-8: byte 2 \(0xe9\)"),
-            (b"ok\xff", "not UTF-8: byte 2"),
-            (b"\xff\xfea", "not UTF-16-LE: byte 2"),
-        ],
-    )
-    def test_other_encodings_are_refused_with_the_place(self, data: bytes, wanted: str) -> None:
+    def test_damaged_utf16_is_refused_with_the_place(self) -> None:
         """No replacement characters: the error names the encoding and the byte."""
-        with pytest.raises(InputError, match=wanted):
-            formats.read_file(data)
+        with pytest.raises(InputError, match="begins as UTF-16-LE, but byte 2 of it cannot be decoded"):
+            formats.read_file(b"\xff\xfea")
 
     def test_messages_in_memory_become_a_json_file(self) -> None:
         """What was not read from a file is written readable."""

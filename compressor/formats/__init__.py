@@ -4,21 +4,29 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from compressor.errors import InputError
-from compressor.formats import jsonl, messages, text
+from compressor.formats import csv_, json_, jsonl, messages, shaped, srt, text, vtt, whatsapp
+from compressor.formats.compressed import ENDINGS
 from compressor.formats.files import decode, encode, refuse_inputs, sniff, targets
+from compressor.formats.jsonl import Fault, faults
 from compressor.formats.messages import as_messages, drop, removable
+from compressor.formats.shapes import SHAPES
 from compressor.formats.splice import dump
+from compressor.formats.splitting import Piece, whole
 from compressor.formats.text import as_text, misread
 from compressor.transcript import Transcript, Turn
 
 __all__ = [
     "FORMATS",
+    "SHAPES",
+    "Fault",
     "Format",
+    "Piece",
     "as_messages",
     "as_text",
     "decode",
@@ -26,6 +34,7 @@ __all__ = [
     "drop",
     "dump",
     "encode",
+    "faults",
     "load",
     "misread",
     "read",
@@ -51,13 +60,42 @@ class Format:
         write: Makes of a Transcript what it was read from.
         extensions: The endings of its files, with the dot; empty for what only exists in memory.
         doc: One line that says what it is.
+        split: Cuts a file into its conversations while it is read. Default: the file is one.
+        read_piece: Reads one such piece; raises InputError that names the line within the file. None: `read` takes the
+            header and the characters of the piece.
+        options: Names of the keyword options that `read`, `split` and `read_piece` take.
+        files: Whether a file can be of this format; the others exist in memory alone.
     """
 
     name: str
-    read: Callable[[Any], Transcript]
+    read: Callable[..., Transcript]
     write: Callable[[Transcript], Any]
     extensions: tuple[str, ...]
     doc: str
+    split: Callable[..., Iterator[Piece]] = whole
+    read_piece: Callable[..., Transcript] | None = None
+    options: tuple[str, ...] = ()
+    files: bool = True
+
+    def read_one(self, piece: Piece, **options: Any) -> Transcript:
+        """Read one piece of a file.
+
+        Raises:
+            InputError: It cannot be read; names the line within the file.
+        """
+        if self.read_piece is not None:
+            return self.read_piece(piece, **options)
+        try:
+            return self.read(piece.header + piece.raw, **options)
+        except InputError as error:
+            if piece.line == 1:
+                raise
+            raise InputError(f"line {piece.line}: {error}") from error
+
+    @property
+    def where(self) -> str:
+        """The endings of its files, or what stands for them."""
+        return " ".join(self.extensions) or ("(by content)" if self.files else "(in memory)")
 
 
 def read(source: Any, format: str | None = None) -> Transcript:
@@ -65,7 +103,7 @@ def read(source: Any, format: str | None = None) -> Transcript:
 
     Args:
         source: A string (plain text), a list of chat messages, an object with `messages`, a list of strings (a turn
-            each), or a Transcript (returned as it is).
+            each), or a Transcript (returned as it is). Lists and objects may have any of the SHAPES.
         format: A name in FORMATS. None: found by the type of the source; a string is plain text then, never JSON.
     Raises:
         InputError: The type, the format or a field of the source is not allowed; names the turn and the field.
@@ -112,7 +150,8 @@ def detect(source: Any) -> str:
         return _detect_list(source)
     if isinstance(source, os.PathLike):
         try:
-            return _by_extension(source) or load(source)[2]
+            by_name = _by_extension(source)
+            return load(source)[2] if by_name in (None, "text", *_JSON) else by_name
         except OSError as error:
             raise InputError(
                 f"{os.fspath(source)!s}: {error.strerror or error}; allowed: a file that exists."
@@ -146,7 +185,13 @@ def load(source: str | os.PathLike[str] | bytes, format: str | None = None) -> t
         raise InputError(f"the file is {type(source).__name__}; allowed: a path or bytes.")
     content, encoding = decode(source if isinstance(source, bytes) else Path(source).read_bytes())
     by_name = None if isinstance(source, bytes) else _by_extension(source)
-    return content, encoding, format or by_name or sniff(content)
+    if by_name in (None, "text") and format is None:
+        found = sniff(content)  # captions and chat exports come as .txt too
+        by_name = found if by_name is None or found in _TEXTS else by_name
+    elif by_name in _JSON and format is None:  # either ending is given to the other
+        found = sniff(content)
+        by_name = found if found in _JSON and (by_name == "json" or "\n" in content.strip("\ufeff \t\r\n")) else by_name
+    return content, encoding, format or by_name or "text"
 
 
 def write_file(transcript: Transcript) -> bytes:
@@ -160,23 +205,42 @@ def write_file(transcript: Transcript) -> bytes:
     return encode(written, transcript.extra.get("encoding", "utf-8"))
 
 
-def read_records(content: str, format: str) -> Iterator[tuple[int, Transcript | InputError]]:
-    """Every conversation of a file's text with the number of its line, from 1, or the InputError of one that fails."""
-    if format == "jsonl":
-        yield from jsonl.read_records(content)
-        return
-    try:
-        yield 1, _format(format).read(content)
-    except InputError as error:
-        yield 1, error
+def read_records(content: str, format: str, **options: Any) -> Iterator[tuple[int, Transcript | InputError]]:
+    """Every conversation of a file's text with the number of its line, from 1, or the InputError of one that fails.
+
+    The lines that cannot be read inside a conversation that can come behind it.
+
+    Args:
+        content: The text.
+        format: A name in FORMATS.
+        options: Those that the format takes.
+    """
+    found = _format(format)
+    at = 0
+    for piece in found.split([content], **options):
+        start, at = at, at + len(piece.raw)
+        if not piece.is_record:
+            continue
+        try:
+            transcript = found.read_one(piece, **options)
+        except InputError as error:
+            yield piece.line, error
+            continue
+        extra = MappingProxyType({**transcript.extra, "characters": (start, at)})
+        yield piece.line, replace(transcript, extra=extra)
+        yield from ((fault.line, fault.error) for fault in faults(transcript))
 
 
 def write_records(content: str, transcripts: Iterable[Transcript]) -> str:
     """The file's text with the conversations that `read_records` found in it, some or all of them, after a change."""
-    changed = list(transcripts)
-    if any(transcript.format == "jsonl" for transcript in changed):
-        return jsonl.write_records(content, changed)
-    return str(write(changed[0])) if changed else content
+    parts: list[str] = []
+    at = 0
+    everything = (0, len(content))  # of a transcript that was read from the text as a whole
+    for transcript in sorted(transcripts, key=lambda one: one.extra.get("characters", everything)):
+        start, end = transcript.extra.get("characters", everything)
+        parts += (content[at:start], str(write(transcript)))
+        at = end
+    return "".join([*parts, content[at:]])
 
 
 def _batches(sources: Iterable[Any], size: int) -> Iterator[list[Transcript]]:
@@ -230,9 +294,14 @@ def _format(name: str) -> Format:
 
 
 def _by_extension(path: str | os.PathLike[str]) -> str | None:
-    ending = Path(path).suffix.lower()
+    name = Path(path)
+    ending = (name.with_suffix("") if name.suffix.lower() in ENDINGS else name).suffix.lower()
     return next((name for name, format in FORMATS.items() if ending in format.extensions), None)
 
+
+_JSON = ("json", "jsonl")
+_TEXTS = frozenset({"vtt", "srt", "whatsapp"})
+"""Formats of files that are often called .txt."""
 
 FORMATS: Mapping[str, Format] = MappingProxyType(
     {
@@ -242,16 +311,75 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
                 "text", text.read, text.write, (".txt", ".text", ".md"), "Plain text; `Name: text` lines become turns."
             ),
             Format(
-                "json", jsonl.read_json, jsonl.write_json, (".json",), "A JSON list of messages, or an object with one."
+                "json",
+                json_.read,
+                json_.write,
+                (".json",),
+                "A JSON conversation of any shape below, or a list of such conversations.",
+                split=json_.split,
+                read_piece=json_.read_piece,
             ),
             Format(
-                "jsonl", jsonl.read, jsonl.write, (".jsonl", ".ndjson"), "JSON lines: a conversation or a message each."
+                "jsonl",
+                jsonl.read,
+                jsonl.write,
+                (".jsonl", ".ndjson"),
+                "JSON lines: a conversation of any shape below each, or one message or event each.",
+                split=jsonl.split,
+                read_piece=jsonl.read_piece,
             ),
             Format(
-                "messages", messages.read, messages.write, (), "Chat messages in memory, of OpenAI or Anthropic shape."
+                "vtt", vtt.read, vtt.write, (".vtt",), "WebVTT captions; voice tags and names, times and settings stay."
             ),
-            Format("strings", _read_strings, _write_strings, (), "A list of strings in memory, a turn each."),
-            Format("turns", _read_transcript, lambda transcript: transcript, (), "A Transcript of your own."),
+            Format("srt", srt.read, srt.write, (".srt",), "SubRip captions; counters, times and positions stay."),
+            Format(
+                "whatsapp",
+                whatsapp.read,
+                whatsapp.write,
+                (),
+                "WhatsApp chat exports of any phone and language; what the app wrote itself stays.",
+            ),
+            Format(
+                "csv",
+                csv_.read,
+                csv_.write,
+                (".csv", ".tsv", ".tab"),
+                "Tables with columns for speaker and text, or for whole conversations; other cells stay.",
+                split=csv_.split,
+                read_piece=csv_.read_piece,
+                options=csv_.OPTIONS,
+            ),
+            Format(
+                "messages",
+                messages.read,
+                messages.write,
+                (),
+                "Conversations in memory: lists and objects of any shape below.",
+                files=False,
+            ),
+            Format(
+                "strings", _read_strings, _write_strings, (), "A list of strings in memory, a turn each.", files=False
+            ),
+            Format(
+                "turns",
+                _read_transcript,
+                lambda transcript: transcript,
+                (),
+                "A Transcript of your own.",
+                files=False,
+            ),
+            *(
+                Format(
+                    shape.name,
+                    partial(shaped.read, shape=shape.name),
+                    shaped.write,
+                    (),
+                    shape.doc,
+                    split=partial(shaped.split, shape=shape.name),
+                    read_piece=partial(shaped.read_piece, shape=shape.name),
+                )
+                for shape in SHAPES.values()
+            ),
         )
     }
 )

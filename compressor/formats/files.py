@@ -1,53 +1,64 @@
-"""Files on disk: their bytes as text and back, the format of their content, and where results are written."""
+"""Files on disk: their bytes as text and back, and where results are written."""
 
-import codecs
-import json
+import io
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from compressor.errors import InputError, PolicyError
+from compressor.errors import PolicyError
+from compressor.formats.compressed import compressing
+from compressor.formats.opening import encode_text, open_text
+from compressor.formats.sniffing import sniff
+
+__all__ = ["Encoding", "decode", "encode", "refuse_inputs", "sniff", "targets"]
 
 
-def decode(content: bytes) -> tuple[str, str]:
-    """The text of a file and its encoding: UTF-8, or UTF-16 with a byte order mark. The mark stays in the text.
+class Encoding(str):
+    """The name of a file's encoding, with what else its bytes need to be written as they were read.
+
+    Args:
+        name: Python's name.
+        compression: As in `OpenedText`.
+        odd_lines: As in `OpenedText`.
+    """
+
+    compression: str
+    odd_lines: Mapping[int, str]
+
+    def __new__(cls, name: str, compression: str = "", odd_lines: Mapping[int, str] | None = None) -> "Encoding":
+        encoding = super().__new__(cls, name)
+        encoding.compression = compression
+        encoding.odd_lines = odd_lines or {}
+        return encoding
+
+
+def decode(content: bytes) -> tuple[str, Encoding]:
+    """The text of a file, and how it is encoded and compressed; a byte order mark stays in the text.
 
     Raises:
-        InputError: The bytes are in another encoding; names the offset of the first wrong byte.
+        InputError: The bytes are damaged, no text, or in an encoding that cannot be found.
     """
-    encoding = "utf-8"
-    for mark, name in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
-        if content.startswith(mark):
-            encoding = name
-    try:
-        return content.decode(encoding), encoding
-    except UnicodeDecodeError as error:
-        found = f" ({content[error.start]:#04x})" if error.start < len(content) else ""
-        raise InputError(
-            f"the file is not {encoding.upper()}: byte {error.start}{found} cannot be decoded; "
-            "allowed encodings: UTF-8, or UTF-16 with a byte order mark. Convert the file first."
-        ) from None
+    with open_text(io.BytesIO(content)) as opened:
+        return opened.stream.read(), Encoding(opened.encoding, opened.compression, opened.odd_lines)
 
 
 def encode(content: str, encoding: str = "utf-8") -> bytes:
-    """The bytes of a text; half a surrogate pair goes through as it is."""
-    return content.encode(encoding, "surrogatepass")
+    """The bytes of a text, compressed if the file was that `decode` found the encoding of.
 
+    Half a surrogate pair goes through as it is.
 
-def sniff(content: str) -> str:
-    """The format of a file's text: JSON lines if its first line is a whole value and more follow, JSON, else text."""
-    first, _, rest = content.strip("\ufeff \t\r\n").partition("\n")
-    if first[:1] not in ("{", "["):
-        return "text"
-    for name, part in (("jsonl" if rest else "json", first), ("json", content.removeprefix("\ufeff"))):
-        try:
-            json.loads(part)
-        except (json.JSONDecodeError, RecursionError):
-            continue
-        except ValueError:  # JSON with a number that is too long to read
-            return name
-        return name
-    return "text"
+    Raises:
+        InputError: The encoding is unknown, or has no such character.
+    """
+    if not isinstance(encoding, Encoding):
+        return encode_text(content, encoding)
+    encoded = encode_text(content, encoding, encoding.odd_lines)
+    if not encoding.compression:
+        return encoded
+    file = io.BytesIO()
+    with compressing(file, encoding.compression) as packed:
+        packed.write(encoded)
+    return file.getvalue()
 
 
 def targets(files: Sequence[str], output: str | None) -> list[Path | None]:

@@ -3,21 +3,33 @@
 import json
 import re
 import sys
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from enum import Enum
 from typing import Any
 
 from compressor.errors import InputError
 
-Path = tuple[str | int, ...]
-"""Keys and list positions that lead to a value inside a JSON document."""
+
+class Inside(Enum):
+    """A step of a path into a string that holds a JSON document of its own."""
+
+    JSON = "JSON"
+
+
+Path = tuple[str | int | Inside, ...]
+"""Keys, list positions and steps into strings that lead to a value inside a JSON document."""
 
 # Long runs without a quote, bracket or comma are skipped in one step; a string is linear in its length.
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{},:]|[^\s\[\]{},:"]+', re.DOTALL)
 _COMMA = re.compile(r"\s*,\s*")
+_DEEPEST = 100_000
 _SURROGATE = re.compile("[\ud800-\udfff]")
-# Keys that hold conversation: given twice in one object, a parser would lose the first text without a word.
+# Keys that lead to a conversation: given twice in one object, a parser would lose the first text without a word.
 _READ_KEYS = frozenset(
-    {"messages", "conversations", "turns", "role", "content", "text", "from", "value", "speaker", "message"}
+    "messages conversations conversation turns role content text from value speaker message parts input output body params"
+    " response result choices kwargs data payload attributes author user user_profile chats list preferred_output"
+    " non_preferred_output chat_history history resourceSpans scopeSpans spans gen_ai.input.messages gen_ai.output.messages key stringValue".split()
 )
 
 
@@ -47,15 +59,40 @@ def parse(raw: str, where: str = "") -> Any:
 def at(document: Any, path: Path) -> Any:
     """The value at a path."""
     for step in path:
-        document = document[step]
+        document = parse(document) if isinstance(step, Inside) else document[step]
     return document
 
 
 def copy(value: Any) -> Any:
-    """A copy of the lists and dicts of a document; other values are shared."""
-    if isinstance(value, dict):
-        return {key: copy(item) for key, item in value.items()}
-    return [copy(item) for item in value] if isinstance(value, list) else value
+    """A copy of the lists and dicts of a document; other values are shared.
+
+    Raises:
+        InputError: An object contains itself.
+    """
+    result = [value]
+    unfinished: list[tuple[Any, int]] = [(result, 0)]  # containers whose items are still those of the source
+    while unfinished:
+        container, depth = unfinished.pop()
+        if depth > _DEEPEST:
+            raise InputError(f"the source is nested more than {_DEEPEST} deep; an object may not contain itself.")
+        for key, item in container.items() if isinstance(container, dict) else enumerate(container):
+            if isinstance(item, (dict, list)):
+                container[key] = dict(item) if isinstance(item, dict) else list(item)
+                unfinished.append((container[key], depth + 1))
+    return result[0]
+
+
+def replace(document: Any, edits: Mapping[Path, str | None]) -> None:
+    """Do to the lists and dicts of a document what `splice` does to its text."""
+    direct, inner = _apart(edits)
+    for path, changes in inner.items():
+        direct[path] = splice(at(document, path), changes)
+    gone = [path for path, text in direct.items() if text is None]
+    for path, text in direct.items():
+        if text is not None:
+            at(document, path[:-1])[path[-1]] = text
+    for path in reversed(gone):
+        del at(document, path[:-1])[path[-1]]
 
 
 def splice(raw: str, edits: Mapping[Path, str | None]) -> str:
@@ -63,12 +100,17 @@ def splice(raw: str, edits: Mapping[Path, str | None]) -> str:
 
     Args:
         raw: Valid JSON text, with or without a byte order mark.
-        edits: New values by path: object keys and list positions from the root.
+        edits: New values by path: object keys, list positions and steps into strings from the root.
     """
+    direct, inner = _apart(edits)
+    return _splice(raw, direct, inner) if direct or inner else raw
+
+
+def _splice(raw: str, edits: dict[Path, str | None], inner: Mapping[Path, Mapping[Path, str | None]]) -> str:
     cuts = []
     kept_before: dict[Path, bool] = {}
-    for path, (start, end) in _spans(raw, edits):
-        new = edits[path]
+    for path, (start, end) in _spans(raw, {*edits, *inner}):
+        new = splice(json.loads(raw[start:end], strict=False), inner[path]) if path in inner else edits[path]
         if new is None:
             cuts.append((*_item(raw, start, end, _keeps_one_before(path, edits, kept_before)), ""))
         else:
@@ -97,7 +139,20 @@ def dump(value: Any) -> str:
     return _SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", written)
 
 
-def _spans(raw: str, wanted: Mapping[Path, Any]) -> list[tuple[Path, tuple[int, int]]]:
+def _apart(edits: Mapping[Path, str | None]) -> tuple[dict[Path, str | None], dict[Path, dict[Path, str | None]]]:
+    """The edits of the document itself, and those inside its strings by the place of the string."""
+    direct: dict[Path, str | None] = {}
+    inner: defaultdict[Path, dict[Path, str | None]] = defaultdict(dict)
+    for path, text in edits.items():
+        if Inside.JSON in path:
+            depth = path.index(Inside.JSON)
+            inner[path[:depth]][path[depth + 1 :]] = text
+        else:
+            direct[path] = text
+    return direct, inner
+
+
+def _spans(raw: str, wanted: Collection[Path]) -> list[tuple[Path, tuple[int, int]]]:
     """Where in the text the values at the wanted paths stand, in order."""
     heads = {path[:depth] for path in wanted for depth in range(len(path))}
     found: list[tuple[Path, tuple[int, int]]] = []
@@ -109,8 +164,8 @@ def _spans(raw: str, wanted: Mapping[Path, Any]) -> list[tuple[Path, tuple[int, 
         mark = raw[start]
         if mark == ",":
             is_key = not stack[-1][1]
-            if path is not None and not is_key:
-                path = (*path[:-1], int(path[-1]) + 1)
+            if path and not is_key:
+                path = (*path[:-1], _position(path) + 1)
         elif mark == ":":
             continue
         elif mark == '"' and is_key:
@@ -127,18 +182,28 @@ def _spans(raw: str, wanted: Mapping[Path, Any]) -> list[tuple[Path, tuple[int, 
                 is_key = False
             if path in wanted and path is not None:
                 found.append((path, (start, token.end())))
+    if len({path for path, _ in found}) < len(found):  # an edit would overwrite both
+        raise InputError("a key that leads to a text is there twice in one object; keep one of them.")
     return found
 
 
 def _keeps_one_before(path: Path, edits: Mapping[Path, str | None], known: dict[Path, bool]) -> bool:
     """Whether an item of the same list stays that comes before; `known` remembers the answer for the items before."""
-    *parent, index = path
+    index = _position(path)
     if index == 0:
         known[path] = False
     else:
-        before = (*parent, int(index) - 1)
+        before = (*path[:-1], index - 1)
         known[path] = edits.get(before, "") is not None or known[before]
     return known[path]
+
+
+def _position(path: Path) -> int:
+    """The list position that a path ends with."""
+    last = path[-1]
+    if not isinstance(last, int):
+        raise InputError(f"{path} is no item of a list.")
+    return last
 
 
 def _item(raw: str, start: int, end: int, after_one: bool) -> tuple[int, int]:
