@@ -4,6 +4,7 @@ CompressorError
 ├── InputError       the transcript cannot be read: names the turn and the field
 ├── PolicyError      an option is out of range, unknown, or excludes another
 ├── ModelError       a model folder is missing, incomplete, or made for another segmentation
+├── SessionError     a session cannot take a message, meet its budget, or be saved or loaded; it stays as it was
 ├── ScorerError      a scorer returned arrays of the wrong length or outside 0 to 1
 └── ContractError    a result breaks one of the six promises: names the promise and the place
 """
@@ -27,6 +28,10 @@ class ModelError(CompressorError):
 
 class ScorerError(CompressorError):
     """A scorer broke its protocol; the message names the scorer and the turn."""
+
+
+class SessionError(CompressorError, ValueError):
+    """A session cannot do what was asked; the message names the turn or the file, and the session stays as it was."""
 
 
 class ContractError(CompressorError, AssertionError):

@@ -9,19 +9,17 @@ import numpy as np
 
 from compressor import formats
 from compressor.errors import PolicyError
-from compressor.floor import floor
-from compressor.marks import find_marks
-from compressor.places import drop_emptied, keep_labels_apart, keep_places
+from compressor.places import drop_emptied
 from compressor.policy import Policy
-from compressor.protection import View, protect, views_of
-from compressor.release import release
+from compressor.protection import View, views_of
 from compressor.rendering import render
 from compressor.report import Workings, build_report
 from compressor.result import CompressionResult
-from compressor.scoring import Scorer, Scores, checked, concatenate
-from compressor.selection import Choice, Mask
-from compressor.tokens import Ledger, TokenCounter, as_counter
+from compressor.scoring import Scorer, Scores, checked
+from compressor.selection import Mask
+from compressor.tokens import TokenCounter, as_counter
 from compressor.transcript import VERBATIM_ROLES, Transcript
+from compressor.weighing import weigh
 from compressor.words import Word, by_turn, segment
 
 BATCH = 32
@@ -105,7 +103,6 @@ class Compressor:
         self, transcript: Transcript, words: Sequence[Word], scores: list[Scores], policy: Policy
     ) -> CompressionResult:
         """From the scores of each turn to the result."""
-        merged = concatenate(scores)
         views = views_of(
             transcript,
             words,
@@ -113,15 +110,8 @@ class Compressor:
             [self.scorer.thresholds(turn) for turn in transcript.turns],
             verbatim(transcript, policy),
         )
-        protection = protect(views, policy.rules(transcript.turns))
-        released = release(views, scores, protection) if policy.release_filler else np.zeros(len(words), np.bool_)
-        must = protection.mask & ~released | keep_labels_apart(transcript, words)
-        marks = find_marks(transcript, words, must)
-        ledger = Ledger.of(transcript, words, self.counter)
-        choice = Choice(merged.keep, ledger.costs, must, ~marks.follows & ~must, marks.close)
-        if policy.level is None and policy.floor == "sure":
-            choice = choice.with_base(floor(views, scores, must) & choice.candidates)
-        choice = choice.with_base(keep_places(transcript, words, choice, released, policy))
+        weighed = weigh(transcript, words, views, scores, policy, self.counter)
+        ledger, choice = weighed.ledger, weighed.choice
 
         def at_budget(limit: float) -> Mask:
             def fits(keep: Mask) -> bool:
@@ -133,9 +123,10 @@ class Compressor:
         keep = choice.where(above_threshold(views, scores, policy)) if budget is None else at_budget(budget)
         workings = Workings(
             words=words,
-            scores=merged,
-            protection=protection,
-            released=released & ~keep,
+            views=views,
+            scores=weighed.scores,
+            protection=weighed.protection,
+            released=weighed.released & ~keep,
             keep=keep,
             policy=policy,
             budget=budget,
@@ -143,7 +134,7 @@ class Compressor:
             again=lambda: self._again(transcript, policy),
         )
         output = drop_emptied(render(transcript, words, keep), policy)
-        report = build_report(ledger, output, views, workings, self.scorer.name)
+        report = build_report(ledger, output, workings, self.scorer.name)
         return CompressionResult(transcript, output, report, workings)
 
     def _score(self, transcripts: Sequence[Transcript], words: Sequence[Sequence[Word]]) -> Iterator[list[Scores]]:

@@ -93,6 +93,7 @@ class Workings:
 
     Args:
         words: The words of the source.
+        views: Its turns as the rules saw them.
         scores: What the scorer says of them.
         protection: Which rules asked for which word.
         released: True for protected words that were let go. Shape: (n_words,).
@@ -104,6 +105,7 @@ class Workings:
     """
 
     words: Sequence[Word]
+    views: Sequence[View]
     scores: Scores
     protection: Protection
     released: Mask
@@ -114,8 +116,9 @@ class Workings:
     again: Callable[[], Any]
 
 
-def build_report(ledger: Ledger, output: Transcript, views: Sequence[View], work: Workings, scorer: str) -> Report:
+def build_report(ledger: Ledger, output: Transcript, work: Workings, scorer: str) -> Report:
     """Count what was kept."""
+    views = work.views
     after = ledger.after(output)
     over = 0 if work.budget is None else max(0, math.ceil(sum(after) - work.budget - 1e-6))
     return Report(
@@ -143,7 +146,7 @@ def build_report(ledger: Ledger, output: Transcript, views: Sequence[View], work
             )
             for index, (view, own) in enumerate(with_slices(views))
         ),
-        notes=tuple(_notes(views, work, ledger, over)),
+        notes=tuple(_notes(work, ledger, over)),
         token_counter=counter_name(ledger.counter),
         scorer=scorer,
         policy_version=POLICY_VERSION,
@@ -158,15 +161,15 @@ def _texts(views: Sequence[View], chosen: Mask) -> Iterator[tuple[int, str]]:
             yield turn, view.text[start:end]
 
 
-def _notes(views: Sequence[View], work: Workings, ledger: Ledger, over: int) -> Iterator[str]:
+def _notes(work: Workings, ledger: Ledger, over: int) -> Iterator[str]:
     if over:
         further = "; floor='masks' cuts further" if work.policy.floor == "sure" else ""
         yield f"budget not met: what must stay needs {over} tokens more than the {work.budget:g} allowed{further}"
     if len(work.keep) and work.keep.all():
-        whole = Counter(view.verbatim for view in views if view.verbatim)
+        whole = Counter(view.verbatim for view in work.views if view.verbatim)
         if work.budget is not None and work.budget >= ledger.total:
             yield f"nothing was deleted: the source has {ledger.total} tokens, the budget is {work.budget:g}"
-        elif sum(whole.values()) == len(views):
+        elif sum(whole.values()) == len(work.views):
             yield "nothing was deleted: " + ", ".join(f"{count} × {reason}" for reason, count in whole.items())
         else:
             free = int((~work.protection.mask).sum())

@@ -2,12 +2,14 @@
 
 import html
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
 from compressor import contract, formats
 from compressor.errors import PolicyError
+from compressor.memory import Memory
+from compressor.remembering import recall, remember
 from compressor.report import Report, Workings
 from compressor.transcript import Transcript, Turn
 
@@ -60,6 +62,12 @@ class CompressionResult:
     def messages(self) -> list[dict[str, Any]]:
         """The compressed transcript as chat messages; other inputs as one message a turn."""
         return formats.as_messages(self.transcript)
+
+    @property
+    def memory(self) -> Memory:
+        """What the source asks, allows, names, quotes and counts, as slices of its turns."""
+        plain = (replace(view, verbatim="", _found={}) if view.verbatim else view for view in self.workings.views)
+        return remember(recall(view, number) for number, view in enumerate(plain))
 
     def restore(self) -> Any:
         """The original back, in the shape of the input."""

@@ -104,19 +104,27 @@ class Ledger:
         before: The tokens of each turn, labels of speakers included. Length: n_turns.
         costs: The tokens that each word adds. Shape: (n_words,).
         labels: The tokens of all labels, which no deletion saves.
+        turns: What was counted.
     """
 
     counter: TokenCounter
     before: tuple[int, ...]
     costs: Costs
     labels: int
+    turns: tuple[Turn, ...]
 
     @classmethod
     def of(cls, transcript: Transcript, words: Sequence[Word], counter: TokenCounter) -> "Ledger":
         """Count a transcript."""
         labels = [_label_tokens(turn, counter) for turn in transcript.turns]
-        before = tuple(own + _tokens(turn.text, counter) for own, turn in zip(labels, transcript.turns, strict=True))
-        return cls(counter, before, _word_costs(transcript, words, counter), sum(labels))
+        costs = _word_costs(transcript, words, counter)
+        if isinstance(counter, EstimatedTokens):  # what a text has is what its words have, and those are counted
+            sums = np.bincount([word.turn for word in words], costs, len(transcript)).astype(np.int64).tolist()
+            own = [_tokens(turn.text, counter) if turn.blocks else sums[at] for at, turn in enumerate(transcript.turns)]
+        else:
+            own = [_tokens(turn.text, counter) for turn in transcript.turns]
+        before = tuple(label + text for label, text in zip(labels, own, strict=True))
+        return cls(counter, before, costs, sum(labels), transcript.turns)
 
     @property
     def total(self) -> int:
@@ -125,7 +133,10 @@ class Ledger:
 
     def after(self, output: Transcript) -> tuple[int, ...]:
         """The tokens of each turn of a compressed transcript."""
-        return tuple(_label_tokens(turn, self.counter) + _tokens(turn.text, self.counter) for turn in output.turns)
+        return tuple(
+            before if turn is source else _label_tokens(turn, self.counter) + _tokens(turn.text, self.counter)
+            for turn, source, before in zip(output.turns, self.turns, self.before, strict=True)
+        )
 
     def word_limit(self, limit: float) -> float:
         """A limit for the whole transcript, in the currency of `costs`, whose sum may differ from the count of the text."""

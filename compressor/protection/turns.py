@@ -60,6 +60,15 @@ def turns(view: View) -> Iterable[Range]:
     return _closing_question(view) if role == "assistant" else []
 
 
+def pins(view: View) -> list[Range]:
+    """The sentences of a user, or of anybody in a meeting, that ask, request or set a constraint, one by one.
+
+    The rule above may keep more: the whole of a short turn, and answers.
+    """
+    find = {"user": _user_pins, "speaker": _meeting_pins}.get(view.turn.role)
+    return [part for span in _prose(view) for part in find(view, span)] if find else []
+
+
 def _user(view: View) -> list[Range]:
     if _size(view.text, SHORT_ANSWER) and _answers(view):
         return [(0, len(view.text))]

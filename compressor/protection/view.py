@@ -1,11 +1,9 @@
 """One turn as the protection rules see it."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-
-import numpy as np
-from numpy.typing import NDArray
 
 from compressor.scoring import Array, Scores
 from compressor.structure import Range, sentences
@@ -52,16 +50,16 @@ class View:
         return sentences(self.text)
 
     @cached_property
-    def starts(self) -> NDArray[np.int64]:
-        """The first character of each word, for searching. Shape: (n_words,)."""
-        return np.array([start for start, _ in self.words], dtype=np.int64)
+    def starts(self) -> list[int]:
+        """The first character of each word, for searching; a list, in which single places are found faster."""
+        return [start for start, _ in self.words]
 
     def inside(self, start: int, end: int) -> range:
         """The indices of the words that touch the characters `start` to `end` (excluded)."""
-        first = int(np.searchsorted(self.starts, start, "right")) - 1
+        first = bisect_right(self.starts, start) - 1
         if first < 0 or self.words[first][1] <= start:
             first += 1
-        return range(first, max(first, int(np.searchsorted(self.starts, end, "left"))))
+        return range(first, max(first, bisect_left(self.starts, end)))
 
 
 def views_of(

@@ -139,6 +139,8 @@ class ClassifierScorer:
 
 def language(text: str) -> str:
     """`zh` if more than a fifth of the letters are Han, else `en`."""
+    if text.isascii():
+        return "en"
     letters = sum(char.isalpha() for char in text)
     han = sum("\u4e00" <= char <= "\u9fff" or "\u3400" <= char <= "\u4dbf" for char in text)
     return "zh" if han > HAN_SHARE * letters else "en"
