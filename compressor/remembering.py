@@ -17,6 +17,9 @@ from compressor.words import is_mark
 LONGEST = 2000
 """So many characters of a sentence are searched for its wording."""
 
+SURE_NAME = 0.5
+"""From this probability on a word is listed as a name. The rule that protects words takes far less, not to miss any."""
+
 _ASKS = re.compile(r"[?？][\"'”’»)）」』*_\s]*$")
 _KINDS = {
     "money": re.compile(r"[$€£¥₹]|(?:euro|dollar|pound|yuan|usd|eur|gbp|cny|rmb|buck|cent|franc)s?(?![a-z])|[元块]"),
@@ -231,7 +234,9 @@ def _chain() -> frozenset[str]:
 
 def _names(view: View) -> Iterator[Range]:
     """Names, their words joined where only a space or nothing parts them, without the marks around them."""
-    for start, end in _joined(view.text, view.run(RULES["entities"]), " "):
+    strict = {**view.thresholds, "entity": max(SURE_NAME, view.thresholds["entity"])}
+    sure = replace(view, thresholds=strict, _found={})
+    for start, end in _joined(view.text, sure.run(RULES["entities"]), " "):
         inside = [
             view.words[index] for index in view.inside(start, end) if not is_mark(view.text[slice(*view.words[index])])
         ]

@@ -205,3 +205,18 @@ def test_the_markdown_shows_what_was_replaced() -> None:
     text = memory_of(("user", "At most 5 chairs."), ("user", "Scrap that, at most 3.")).to_markdown()
     assert r"- (turn 0, user, replaced in turn 1) ~~At most 5 chairs\.~~" in text
     assert r"- (turn 1, user, replaces turn 0) Scrap that, at most 3\." in text
+
+
+class LooseScorer(FixedScorer):
+    """Takes words for names from a low probability on, as the shipped model does."""
+
+    def thresholds(self, turn: Turn) -> dict[str, float]:
+        return {**super().thresholds(turn), "entity": 0.1}
+
+
+@pytest.mark.parametrize(("probability", "names"), [(0.3, []), (0.7, ["tarnkit"])])
+def test_only_sure_names_are_listed(probability: float, names: list[str]) -> None:
+    """The rule protects words at a low probability, not to miss any; a list of names is no place for those."""
+    compressor = Compressor(LooseScorer(0.0, entity=probability))
+    assert said(memory_of(("user", "tarnkit"), compressor=compressor).entities) == names
+    assert compressor.compress("tarnkit").report.kept_by_rule["entities"] == 1
