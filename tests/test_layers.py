@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-HEAVY = {"torch", "transformers", "onnx", "sklearn", "langchain", "matplotlib"}
+HEAVY = {"torch", "transformers", "onnx", "sklearn", "langchain", "matplotlib", "pyarrow", "ray", "pyspark"}
 
 
 def imports(path: Path) -> set[str]:

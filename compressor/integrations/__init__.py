@@ -1,0 +1,1 @@
+"""Adapters to other frameworks, one module each: a module imports its framework itself, and nothing imports the module."""
