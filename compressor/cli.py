@@ -3,31 +3,32 @@
 Exit status: 0 done, 1 a record failed or a promise is broken, 2 wrong usage.
 """
 
-import re
 import sys
-from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar, NoReturn, TypeVar
+from typing import Any, ClassVar, NoReturn
 
 import click
 
 import compressor.formats as file_formats
 from compressor import __version__
+from compressor.cli_options import policy_of, policy_options
 from compressor.errors import CompressorError, InputError, PolicyError
 from compressor.pipeline import Compressor
-from compressor.policy import POLICY_VERSION, Policy
+from compressor.policy import POLICY_VERSION
 from compressor.protection import RULES
 from compressor.result import CompressionResult
 from compressor.words import SEGMENTATION
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 class LazyGroup(click.Group):
     """A group that imports the evaluation's commands only when they are asked for."""
 
-    lazy: ClassVar[dict[str, str]] = {"evaluate": "compressor.evaluation.cli", "gate": "compressor.evaluation.cli"}
+    lazy: ClassVar[dict[str, str]] = {
+        "batch": "compressor.batch.cli",
+        "evaluate": "compressor.evaluation.cli",
+        "gate": "compressor.evaluation.cli",
+    }
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted({*super().list_commands(ctx), *self.lazy})
@@ -43,50 +44,6 @@ class LazyGroup(click.Group):
 @click.version_option(__version__)
 def main() -> None:
     """Shrink conversation transcripts by deleting low-signal words and nothing else."""
-
-
-def policy_options(command: F) -> F:
-    """The options that set a policy and a model."""
-    for option in reversed(
-        [
-            click.option(
-                "--preset", type=click.Choice(["light", "tight"]), help="How careful an edit [default: light]."
-            ),
-            click.option("--keep-ratio", type=float, help="Share of the tokens to keep, 0 to 1."),
-            click.option("--max-tokens", type=int, help="Most tokens of the result."),
-            click.option(
-                "--keep-last", type=int, help="Turns at the end that stay verbatim [default: 4 in chats, else 0]."
-            ),
-            click.option(
-                "--protect",
-                multiple=True,
-                metavar="REGEX",
-                help="Keep every match of a regular expression. Repeatable.",
-            ),
-            click.option("--release-filler", is_flag=True, help="Let modals and negations in pure pleasantries go."),
-            click.option("--floor", type=click.Choice(["sure", "masks"]), default="sure", help="Where a budget stops."),
-            click.option(
-                "--emptied",
-                type=click.Choice(["auto", "word", "empty", "drop"]),
-                default="auto",
-                help="What becomes of emptied turns.",
-            ),
-            click.option(
-                "--model", default="default", show_default=True, help="A model's name or folder, or `heuristic`."
-            ),
-            click.option(
-                "--tokens", default="estimate", show_default=True, help="estimate, tiktoken or tiktoken:ENCODING."
-            ),
-            click.option(
-                "--format",
-                "format_",
-                type=click.Choice(["text", "json", "jsonl"]),
-                help="Of the input [default: by its ending or content].",
-            ),
-        ]
-    ):
-        command = option(command)
-    return command
 
 
 @main.command()
@@ -200,7 +157,7 @@ def rules() -> None:
 def formats() -> None:
     """List the formats that can be read and written."""
     for name, format_ in file_formats.FORMATS.items():
-        click.echo(f"{name:<10} {' '.join(format_.extensions) or '(in memory)':<20} {format_.doc}")
+        click.echo(f"{name:<10} {format_.where:<20} {format_.doc}")
 
 
 @main.command()
@@ -233,14 +190,8 @@ def info(model: str) -> None:
 
 def _compressor(options: dict[str, Any]) -> tuple[Compressor, str | None]:
     model, tokens, format_ = (options.pop(name) for name in ("model", "tokens", "format_"))
-    protect = []
-    for pattern in options.pop("protect"):
-        try:
-            protect.append(re.compile(pattern))
-        except (re.error, OverflowError, RecursionError) as error:
-            raise click.UsageError(f"--protect: {pattern!r} is no regular expression: {error}") from error
+    policy = policy_of(options)
     try:
-        policy = Policy(also_protect=protect, **options)
         return Compressor.from_pretrained(model, policy=policy, token_counter=tokens), format_
     except PolicyError as error:
         raise click.UsageError(str(error)) from error

@@ -149,7 +149,9 @@ def _checked_rule(name: str, rule: Rule, turns: Sequence[Turn]) -> Rule:
                 f"also_protect: the rule {name} raised {type(error).__name__} for turn {number(view)}: {error}; {allowed}."
             ) from error
         if not isinstance(found, list):
-            raise PolicyError(f"also_protect: the rule {name} returned {_shown(found)} for turn {number(view)}; {allowed}.")
+            raise PolicyError(
+                f"also_protect: the rule {name} returned {_shown(found)} for turn {number(view)}; {allowed}."
+            )
         for pair in found:
             if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not all(map(_is_whole, pair)):
                 raise PolicyError(
