@@ -1,26 +1,27 @@
-"""Choose the thresholds of each head and language, on the development split alone.
+"""Choose the thresholds of each head and language, on the development split alone: `python -m training calibrate`.
 
-    python -m training.calibrate models/default --data training/data/synthetic [--data OWN]
-
-`training.export` does this already; the command is for other targets than the constants below.
+`python -m training export` does this already; the command is for other targets than the constants below, or other
+transcripts.
 """
 
-import argparse
 import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import click
 import numpy as np
 
 from compressor.scoring.classifier import ClassifierScorer
 from compressor.scoring.weights import HEADS, LANGUAGES, read_config
 from training import metrics
-from training.corpora.annotated import read_folder
+from training.errors import DataError
 from training.evaluate import Scored, score
 from training.examples import Example
 from training.model import write_config
-from training.splits import LISTED, read_splits
+from training.options import FOLDER, own_data_option, splits_option
+from training.provenance import sources_of
+from training.sources import gather
 
 ENTITY_RECALL = 0.985
 """Share of the words of names that the entity head should find."""
@@ -66,17 +67,14 @@ def write_thresholds(folder: Path, dev: Sequence[Example]) -> None:
     write_config(folder, replace(read_config(folder), thresholds=calibrate(scorer, dev)))
 
 
-def main() -> None:
+@click.command(name="calibrate", help=__doc__)
+@click.argument("model", type=FOLDER)
+@own_data_option
+@splits_option
+def command(model: Path, data: tuple[Path, ...], splits: Path | None) -> None:
     """Read the command line and choose."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model", type=Path, help="model folder")
-    parser.add_argument("--data", type=Path, action="append", required=True, help="folder of annotated .jsonl files")
-    parser.add_argument("--splits", type=Path, default=LISTED)
-    arguments = parser.parse_args()
-    examples = [example for folder in arguments.data for example in read_folder(folder)]
-    write_thresholds(arguments.model, read_splits(arguments.splits).select(examples, "dev"))
-    print(json.dumps(read_config(arguments.model).to_dict()["thresholds"]))
-
-
-if __name__ == "__main__":
-    main()
+    own, general = gather(sources_of(model, data, splits)).part("dev")
+    if not own and not general:
+        raise DataError(f"{model}: no transcript in the development split, on which the thresholds are chosen.")
+    write_thresholds(model, [*own, *general])
+    click.echo(json.dumps(read_config(model).to_dict()["thresholds"]))

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import torch
@@ -41,6 +41,10 @@ class Batch:
     attention_mask: Tensor
     role_ids: Tensor
     labels: Tensor
+
+    def to(self, device: torch.device) -> "Batch":
+        """The same batch on a device."""
+        return Batch(*(getattr(self, field.name).to(device) for field in fields(self)))
 
 
 def items(examples: Iterable[Example], encoder: TurnEncoder, lower: bool = False) -> list[tuple[Item, ...]]:

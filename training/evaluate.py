@@ -1,17 +1,19 @@
-"""Measure a model folder on a split, through the same scoring that users get.
+"""Measure a model folder on a split, through the same scoring that users get: `python -m training evaluate`.
 
-    python -m training.evaluate models/default --data training/data/synthetic [--data OWN] [--names CORPORA]
+    python -m training evaluate models/mine --against default
+    python -m training evaluate models/default --data training/data/synthetic [--data OWN] [--names CORPORA]
 
-Writes the numbers into the folder's metrics.json, under the name of the split.
+Writes the numbers into the folder's metrics.json: under the name of the split those of one's own transcripts, under
+`general` those of the repository's where they were mixed in, under `against` those of another model on the same ones.
 """
 
-import argparse
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+import click
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,9 +25,11 @@ from compressor.transcript import VERBATIM_ROLES
 from compressor.words import Word
 from training import metrics
 from training.corpora import crossner, ner_collection, wnut17
-from training.corpora.annotated import read_folder
+from training.errors import DataError
 from training.examples import Example
-from training.splits import LISTED, read_splits
+from training.options import FOLDER, own_data_option, splits_option
+from training.provenance import sources_of
+from training.sources import gather
 
 PINNED_ROLES = ("user", "speaker")
 """Roles of whose sentences the pin head is asked; the threshold is that of user turns, meetings need more certainty."""
@@ -212,24 +216,53 @@ def _round(value: float) -> float:
     return round(float(value), 4)
 
 
-def main() -> None:
+def _table(parts: Mapping[str, Any], against: Mapping[str, Any], groups: Sequence[str]) -> Iterator[str]:
+    """What counts of each head, a line each: this model, the other, and the difference."""
+    for group in groups:
+        for lang in LANGUAGES:
+            for head in HEADS if lang in parts[group] else ():
+                measure_of = "f1" if head in ("light", "tight") else "recall"
+                now = parts[group][lang].get(head, {}).get(measure_of)
+                old = against.get(group, {}).get(lang, {}).get(head, {}).get(measure_of)
+                if now is not None:
+                    than = f"{old:8.3f} {now - old:+8.3f}" if old is not None else ""
+                    yield f"{group:8} {lang} {head + ' ' + measure_of:14} {now:8.3f} {than}".rstrip()
+
+
+@click.command(name="evaluate", help=__doc__)
+@click.argument("model", type=FOLDER)
+@own_data_option
+@splits_option
+@click.option("--names", type=FOLDER, help="Folder of the archives of the name corpora, for the entity head.")
+@click.option("--split", type=click.Choice(["train", "dev", "test"]), default="test", show_default=True)
+@click.option("--against", help="Another model, by name or folder, to measure on the same transcripts.")
+@click.option("--backend", type=click.Choice(["onnx", "torch"]), default="onnx", show_default=True)
+def command(
+    model: Path,
+    data: tuple[Path, ...],
+    splits: Path | None,
+    names: Path | None,
+    split: str,
+    against: str | None,
+    backend: Literal["onnx", "torch"],
+) -> None:
     """Read the command line and measure."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model", type=Path, help="model folder")
-    parser.add_argument("--data", type=Path, action="append", required=True, help="folder of annotated .jsonl files")
-    parser.add_argument("--names", type=Path, help="folder of the archives of the name corpora")
-    parser.add_argument("--split", choices=["train", "dev", "test"], default="test")
-    parser.add_argument("--splits", type=Path, default=LISTED)
-    parser.add_argument("--backend", choices=["onnx", "torch"], default="onnx")
-    arguments = parser.parse_args()
-    scorer = ClassifierScorer.from_folder(arguments.model.resolve(), backend=arguments.backend)
-    examples = [example for folder in arguments.data for example in read_folder(folder)]
-    parts = {arguments.split: evaluate(scorer, read_splits(arguments.splits).select(examples, arguments.split))}
-    if arguments.names:
-        parts["names"] = evaluate_names(scorer, arguments.names)
-    update(arguments.model, **parts)
-    print(json.dumps(parts, indent=2))
+    own, general = gather(sources_of(model, data, splits)).part(split)
+    if not own:
+        raise DataError(f"no transcript in the {split} split of {', '.join(map(str, data)) or model}.")
+    groups = {split: own} | ({"general": general} if general else {})
 
+    def all_parts(scorer: ClassifierScorer) -> dict[str, Any]:
+        return {name: evaluate(scorer, examples) for name, examples in groups.items()}
 
-if __name__ == "__main__":
-    main()
+    scorer = ClassifierScorer.from_folder(model.resolve(), backend=backend)
+    parts = all_parts(scorer)
+    if names:
+        parts["names"] = evaluate_names(scorer, names)
+    other: dict[str, Any] = {}
+    if against is not None:
+        rival = ClassifierScorer.from_folder(against, backend=backend)
+        other = all_parts(rival)
+        parts["against"] = {"version": rival.config.version, **other}
+    update(model, **parts)
+    click.echo("\n".join(_table(parts, other, list(groups))))

@@ -1,14 +1,17 @@
 """One labelled transcript as one record, and its JSON lines."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from compressor.transcript import Transcript, Turn
+from compressor.words import SEGMENTATION
+from training.errors import DataError
 
 Labels = NDArray[np.float32]
 Range = tuple[int, int]
@@ -51,10 +54,15 @@ def write_examples(path: Path, examples: Iterable[Example]) -> None:
 
 
 def read_examples(path: Path) -> Iterator[Example]:
-    """Read what `write_examples` wrote."""
+    """Read what `write_examples` wrote.
+
+    Raises:
+        DataError: A record was cut by another segmentation, or its words overlap or end behind their turn.
+    """
     with path.open(encoding="utf-8") as file:
-        for line in file:
+        for number, line in enumerate(file, 1):
             record = json.loads(line)
+            _check(record, f"{path}, line {number}")
             yield Example(
                 id=record["id"],
                 lang=record["lang"],
@@ -64,6 +72,18 @@ def read_examples(path: Path) -> Iterator[Example]:
                 labels=tuple(_array(turn["labels"]) for turn in record["turns"]),
                 intents=tuple((turn, a, b) for turn, a, b in record["intents"]),
             )
+
+
+def _check(record: Mapping[str, Any], place: str) -> None:
+    if record["segmentation"] != SEGMENTATION:
+        raise DataError(
+            f"{place}: words of segmentation version {record['segmentation']!r}, and this package cuts by version"
+            f" {SEGMENTATION!r}; make the labels again."
+        )
+    for at, turn in enumerate(record["turns"]):
+        ends = [0, *(edge for pair in turn["words"] for edge in pair), len(turn["text"])]
+        if ends != sorted(ends):
+            raise DataError(f"{place}: the words of turn {at} overlap, are out of order, or end behind its text.")
 
 
 def _record(example: Example) -> dict[str, object]:
@@ -81,6 +101,7 @@ def _record(example: Example) -> dict[str, object]:
         "id": example.id,
         "lang": example.lang,
         "source": example.source,
+        "segmentation": SEGMENTATION,
         "turns": turns,
         "intents": example.intents,
     }

@@ -1,13 +1,13 @@
-"""Make a model for the library out of trained weights: ONNX, 8-bit weights, thresholds, a table of what that changed.
+"""Make a model for the library out of trained weights: `python -m training export`.
 
-    python -m training.export runs/base/final --out models/default --data training/data/synthetic [--data OWN]
+    python -m training export runs/mine --out models/mine
 
-Thresholds are chosen on the development split. `--scheme` says how the weights are stored (`training.graph`);
-`--compare` measures all schemes first.
+Writes ONNX with 8-bit weights, a table of what that changed, thresholds chosen on the development split, and what the
+model was made of. `--scheme` says how the weights are stored (`training.graph`); `--compare` measures all schemes first.
 """
 
-import argparse
 import json
+import logging
 import shutil
 import tempfile
 import time
@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 import onnx
 import torch
@@ -26,16 +27,20 @@ from compressor.scoring.classifier import Backend
 from compressor.scoring.encoding import TurnEncoder, role_id
 from compressor.scoring.onnx_backend import OnnxBackend
 from compressor.scoring.torch_backend import TorchBackend
-from compressor.scoring.torch_model import Shape, TurnClassifier, read_weights, write_weights
+from compressor.scoring.torch_model import TurnClassifier, read_weights, write_weights
 from compressor.scoring.weights import HEADS, read_config
 from compressor.transcript import VERBATIM_ROLES
+from training import provenance
 from training.calibrate import write_thresholds
-from training.corpora.annotated import read_folder
+from training.errors import DataError
 from training.evaluate import update
 from training.examples import Example
 from training.graph import build
-from training.model import load_model, write_config
-from training.splits import LISTED, read_splits
+from training.model import load_model, shape_of, write_config
+from training.options import FOLDER, PATH, own_data_option, splits_option
+from training.sources import gather
+
+log = logging.getLogger(__name__)
 
 SCHEMES = ("float32", "blocks8-32", "blocks8-64", "blocks8-128", "dynamic8", "smooth8")
 DEFAULT_SCHEME = "smooth8"
@@ -118,14 +123,16 @@ def export(source: Path, out: Path, dev: Sequence[Example], scheme: str, schemes
 
     Args:
         source: Folder of the trained weights.
-        dev: The development split.
+        dev: The development split; not empty.
         scheme: How model.onnx stores the weights.
         schemes: All schemes that the table compares.
     Returns:
         The table, by scheme.
     """
+    if not dev:
+        raise DataError(f"{source}: no transcript in the development split, on which the thresholds are chosen.")
     config = read_config(source)
-    sizes = Shape(**{name: value if name == "dropout" else int(value) for name, value in config.shape.items()})  # type: ignore[arg-type]
+    sizes = shape_of(config)
     state = read_weights(source / "model.safetensors")
     weights = {name: tensor.numpy() for name, tensor in state.items()}
     out.mkdir(parents=True, exist_ok=True)
@@ -138,7 +145,7 @@ def export(source: Path, out: Path, dev: Sequence[Example], scheme: str, schemes
             path = Path(folder) / f"{each}.onnx"
             onnx.save(build(weights, sizes, each, ranges), path)
             table[each] = compare(path, reference, chosen)
-            print(each, json.dumps(table[each]), flush=True)
+            log.info("%s %s", each, json.dumps(table[each]))
         shutil.copyfile(Path(folder) / f"{scheme}.onnx", out / "model.onnx")
     if source.resolve() != out.resolve():
         shutil.copyfile(source / "tokenizer.json", out / "tokenizer.json")
@@ -149,22 +156,19 @@ def export(source: Path, out: Path, dev: Sequence[Example], scheme: str, schemes
     return table
 
 
-def main() -> None:
+@click.command(name="export", help=__doc__)
+@click.argument("source", type=FOLDER)
+@own_data_option
+@splits_option
+@click.option("--out", type=PATH, required=True, help="Model folder to write.")
+@click.option("--scheme", type=click.Choice(SCHEMES), default=DEFAULT_SCHEME, show_default=True)
+@click.option("--compare", is_flag=True, help="Measure all schemes.")
+def command(source: Path, data: tuple[Path, ...], splits: Path | None, out: Path, scheme: str, compare: bool) -> None:
     """Read the command line and export."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("source", type=Path, help="folder of trained weights, as runs/base/final")
-    parser.add_argument("--out", type=Path, required=True, help="model folder to write")
-    parser.add_argument("--data", type=Path, action="append", required=True, help="folder of annotated .jsonl files")
-    parser.add_argument("--splits", type=Path, default=LISTED)
-    parser.add_argument("--scheme", choices=SCHEMES, default=DEFAULT_SCHEME)
-    parser.add_argument("--compare", action="store_true", help="measure all schemes")
-    arguments = parser.parse_args()
-    examples = [example for folder in arguments.data for example in read_folder(folder)]
-    dev = read_splits(arguments.splits).select(examples, "dev")
-    schemes = SCHEMES if arguments.compare else ("float32",)
-    export(arguments.source, arguments.out, dev, arguments.scheme, schemes)
-    print(json.dumps(read_config(arguments.out).to_dict()["thresholds"]))
-
-
-if __name__ == "__main__":
-    main()
+    weights = source / "final" if (source / "final").is_dir() else source
+    run = weights.parent if weights.name == "final" else weights
+    own, general = gather(provenance.sources_of(run, data, splits)).part("dev")
+    schemes = SCHEMES if compare else ("float32",)
+    export(weights, out, [*own, *general], scheme, schemes)
+    provenance.copy(run, out)
+    click.echo(json.dumps(read_config(out).to_dict()["thresholds"]))

@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compressor.words import has_unspaced, segment_text
+from training.errors import DataError
 
 Labels = NDArray[np.float32]
 Range = tuple[int, int]
 
 
-class AlignmentError(ValueError):
+class AlignmentError(DataError):
     """A shorter text is no subsequence of the longer one."""
 
 

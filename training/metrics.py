@@ -1,9 +1,10 @@
-"""Measures, as pure functions on arrays."""
+"""Measures, as pure functions on arrays; areas and curves are scikit-learn's."""
 
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.floating]
@@ -30,27 +31,14 @@ def false_positives(target: Bools, found: Bools) -> float:
 
 def auc(target: Bools, scores: Floats) -> float:
     """Chance that a random positive outranks a random negative, ties counting half. NaN if one kind is missing."""
-    positives = int(np.sum(target))
-    negatives = len(target) - positives
-    if not positives or not negatives:
+    if np.all(target) or not np.any(target):
         return float("nan")
-    values, inverse, counts = np.unique(scores, return_inverse=True, return_counts=True)
-    del values
-    rank = np.cumsum(counts) - (counts - 1) / 2  # mean rank of each tied group, from 1
-    return float((np.sum(rank[inverse][target]) - positives * (positives + 1) / 2) / (positives * negatives))
+    return float(roc_auc_score(target, scores))
 
 
 def average_precision(target: Bools, scores: Floats) -> float:
     """Area under precision over recall, as steps; equal scores are one step. NaN without a positive."""
-    positives = int(np.sum(target))
-    if not positives:
-        return float("nan")
-    order = np.argsort(-scores, kind="stable")
-    hits = np.cumsum(target[order])
-    last = np.flatnonzero(np.append(np.diff(scores[order]) != 0, True))  # the end of each group of equal scores
-    precision = hits[last] / (last + 1)
-    recall = hits[last] / positives
-    return float(np.sum(np.diff(recall, prepend=0.0) * precision))
+    return float(average_precision_score(target, scores)) if np.any(target) else float("nan")
 
 
 def calibration_error(target: Bools, scores: Floats, bins: int = 10) -> float:
@@ -68,11 +56,10 @@ def calibration_error(target: Bools, scores: Floats, bins: int = 10) -> float:
 
 def threshold_for_recall(target: Bools, scores: Floats, recall: float) -> float:
     """The highest threshold (score >= threshold) that finds at least this share of the positives; 0.5 without any."""
-    positives = np.sort(scores[target])
-    if not len(positives):
+    if not np.any(target):
         return 0.5
-    missed = int(np.floor((1 - recall) * len(positives) + 1e-9))
-    return float(positives[missed])
+    _, found, thresholds = precision_recall_curve(target, scores)
+    return float(thresholds[found[:-1] >= recall - 1e-9][-1])
 
 
 def threshold_for_f1(target: Bools, scores: Floats, low: float = 0.2, high: float = 0.8) -> float:

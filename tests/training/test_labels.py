@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from compressor.words import segment_text
+from training.corpora.annotated import read_record
 from training.labels import AlignmentError, align, entity_words, find_intent, inside, kept_words
 
 
@@ -86,3 +87,12 @@ def test_intents_cover_their_words() -> None:
     span = find_intent(text, " Can you come? ")
     assert span == (7, 20)
     assert inside([span], segment_text(text)).tolist() == [0, 0, 1, 1, 1, 1, 0, 0]
+
+
+def test_unsure_words_have_no_label() -> None:
+    """Only in the level that is named."""
+    levels = {"text": "um fee not due", "light": "fee not due", "tight": "fee not due"}
+    turn = {"role": "user", **levels, "unsure": {"tight": [[3, 10]]}}
+    labels = read_record({"id": "a", "lang": "en", "turns": [turn]}).labels[0]
+    assert labels[:, 0].tolist() == [0, 1, 1, 1]
+    assert np.isnan(labels[:, 1]).tolist() == [False, True, True, False]
