@@ -4,7 +4,7 @@ setup:
 format:
 	ruff check --fix . && ruff format .
 check:
-	ruff check . && ruff format --check . && mypy && pytest -m "not slow"
+	ruff check . && ruff format --check . && mypy && pytest -m "not slow and not notebook"
 test-all:
 	pytest
 smoke:
