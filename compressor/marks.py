@@ -117,9 +117,7 @@ def find_marks(transcript: Transcript, words: Sequence[Word], protected: Mask) -
         stop = first + len(own)
         reader = _TurnReader(turn, own, protected[first:stop].tolist())
         content[first:stop] = reader.content
-        rows.extend(
-            (i + first, a + first, b + first, c + first, d + first) for i, (a, b, c, d) in reader.marks().items()
-        )
+        rows.extend((i + first, a + first, b + first, c + first, d + first) for i, (a, b, c, d) in reader.needs.items())
         hosts.extend((index + first, index + first - 1) for index in reader.contractions())
         found, behind = reader.separators()
         at = len(others)
@@ -178,8 +176,9 @@ class _TurnReader:
             self.content[index] = False
         self.count = _counts(self.content).tolist()
         self.before, self.after = _nearest(self.content)
+        self.needs = self._marks()
 
-    def marks(self) -> dict[int, tuple[int, int, int, int]]:
+    def _marks(self) -> dict[int, tuple[int, int, int, int]]:
         """The two ranges of words that each mark needs. A mark for which there are none is left to be ranked."""
         found = dict(self.markers)
         pairs = self._pairs()
@@ -361,12 +360,20 @@ class _TurnReader:
             for indices in signs:  # two marks of one sign would be one
                 at = len(others)
                 others += indices
-                for place, index in enumerate(indices[:-1], 1):
-                    stop = indices[place]
-                    apart = next((other for other in range(index + 1, stop) if self.content[other]), index + 1)
-                    if apart < stop:
-                        found.append((apart, index, at + place, at + len(indices)))
+                for place, mark in enumerate(indices):
+                    for index in indices[:place]:
+                        if not self._waits(mark, index) and index + 1 < mark:
+                            apart = next((word for word in range(index + 1, mark) if self.content[word]), index + 1)
+                            found.append((apart, index, at + place, at + place + 1))
         return found, others
+
+    def _waits(self, mark: int, index: int) -> bool:
+        """Whether a mark stays only with a word between it and the word before, or a mark, at `index`."""
+        left, left_end, right, right_end = self.needs.get(mark, (0, 0, 0, 0))
+        return any(
+            start > index and self._has(start, end) and self.count[end] <= self.count[mark]
+            for start, end in ((left, left_end), (right, right_end))
+        )
 
     def _signs(self, start: int, end: int) -> list[list[int]]:
         """The marks of a chain by their sign, where there are several of one."""

@@ -85,7 +85,8 @@ def _gap(text: str, words: Sequence[Word], left: int, right: int) -> str:
     if broken:
         widest = max(broken, key=lambda run: sum(char == "\n" for char in run) or 1)
         return widest[: _after_newline(widest)] + broken[-1][_after_newline(broken[-1]) :]
-    if _hugs_left(text, words, right) or _hugs_right(text, words, left):
+    equal = text[words[left].end - 1] == text[words[right].start]  # two marks of one sign would be one
+    if not equal and (_hugs_left(text, words, right) or _hugs_right(text, words, left)):
         return ""
     return runs[0][0]
 
