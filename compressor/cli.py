@@ -4,6 +4,7 @@ Exit status: 0 done, 1 a record failed or a promise is broken, 2 wrong usage.
 """
 
 import sys
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
@@ -91,7 +92,7 @@ def compress(
                 result = compressor.compress(record)
                 if check:
                     result.verify()
-            except CompressorError as error:
+            except (CompressorError, ValueError) as error:
                 bad += 1
                 click.echo(f"{where}: {error}", err=True)
                 continue
@@ -110,8 +111,13 @@ def compress(
         elif as_json:
             output_bytes = _utf8("".join(file_formats.dump(_as_record(result)) + "\n" for result in done))
         else:
-            text = file_formats.write_records(content, [result.transcript for result in done])
-            output_bytes = file_formats.encode(text, encoding)
+            try:
+                text = file_formats.write_records(content, [result.transcript for result in done])
+                output_bytes = file_formats.encode(text, encoding)
+            except (CompressorError, ValueError) as error:
+                click.echo(f"{file}: {error}", err=True)
+                failed = True
+                continue
         failed = not _emit(output_bytes, target) or failed
     sys.exit(1 if failed else 0)
 
@@ -130,7 +136,7 @@ def explain(file: str, as_json: bool, **options: Any) -> None:
             if isinstance(record, InputError):
                 raise record
             words = compressor.compress(record).explain()
-        except CompressorError as error:
+        except (CompressorError, ValueError) as error:
             failed = True
             click.echo(f"{file}:{line}: {error}" if found and found[2] == "jsonl" else f"{file}: {error}", err=True)
             continue
@@ -204,12 +210,22 @@ def _records(file: str, format_: str | None) -> tuple[str, str, str, Any] | None
     try:
         raw = sys.stdin.buffer.read() if file == "-" else None
         content, encoding, name = file_formats.load(file if raw is None else raw, format_)
-        return content, encoding, name, file_formats.read_records(content, name)
+        return content, encoding, name, _to_the_error(file_formats.read_records(content, name))
     except OSError as error:
         click.echo(f"{file}: {error.strerror or error}", err=True)
     except ValueError as error:  # an InputError, or a name that no file can have
         click.echo(f"{file}: {error}", err=True)
     return None
+
+
+def _to_the_error(records: Iterator[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
+    """The conversations of a file; where it cannot be cut any further, the error stands for the rest."""
+    line = 1
+    try:
+        for line, record in records:
+            yield line, record
+    except ValueError as error:
+        yield line, error if isinstance(error, InputError) else InputError(str(error))
 
 
 def _as_record(result: CompressionResult) -> dict[str, Any]:

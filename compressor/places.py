@@ -1,17 +1,21 @@
 """Words that stay for the sake of the shape: turns keep their place, and no name moves to where a label would stand."""
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 import numpy as np
 
 from compressor.formats import drop, removable
+from compressor.formats.labels import choose, match_label
 from compressor.policy import Policy
 from compressor.selection import Choice, Mask, best_of_each
 from compressor.transcript import Transcript
 from compressor.words import Word, is_mark
 
 _MESSAGES = frozenset({"messages", "json", "jsonl"})
+_LINE = re.compile(r"[^\r\n]+")
+_COLON = re.compile("[:：]")
 
 
 def keep_places(transcript: Transcript, words: Sequence[Word], choice: Choice, released: Mask, policy: Policy) -> Mask:
@@ -49,15 +53,19 @@ def keep_labels_apart(transcript: Transcript, words: Sequence[Word]) -> Mask:
     """
     kept = np.zeros(len(words), np.bool_)
     names = {turn.speaker for turn in transcript.turns if turn.speaker}
-    if transcript.format != "text" or not names:
+    if transcript.format != "text":
         return kept
     name = re.compile(f"(?:{'|'.join(map(re.escape, sorted(names, key=len, reverse=True)))})\\s*[:：]")
     starts = np.array([(word.turn, word.start) for word in words], np.int64).reshape(-1, 2)
     for index, turn in enumerate(transcript.turns):
-        for found in name.finditer(turn.text):
-            inside = np.flatnonzero(
-                (starts[:, 0] == index) & (starts[:, 1] >= found.start()) & (starts[:, 1] < found.end())
-            )
+        first, last = np.searchsorted(starts[:, 0], (index, index + 1))
+        own = starts[first:last, 1]
+        if names:
+            places = [found.span() for found in name.finditer(turn.text)]
+        else:
+            places = _hidden_labels(turn.text, own.tolist()) if len(transcript) == 1 else []
+        for start, end in places:
+            inside = np.arange(*(first + np.searchsorted(own, (start, end))))
             if not len(inside):
                 continue
             before = inside[0] - 1
@@ -70,6 +78,30 @@ def keep_labels_apart(transcript: Transcript, words: Sequence[Word]) -> Mask:
             if before >= 0 and words[before].turn == index:
                 kept[[before, *inside]] = True
     return kept
+
+
+def _hidden_labels(text: str, own: Sequence[int]) -> list[tuple[int, int]]:
+    """Where labels stand inside the lines of a text without speakers, if they would make it a dialogue at their heads.
+
+    Args:
+        text: The text.
+        own: Where its words begin, in order.
+    """
+    at_heads, hidden = [], []
+    for start, end in (line.span() for line in _LINE.finditer(text)):
+        if not _COLON.search(text, start, end):
+            continue
+        head = match_label(text, start, end)
+        if head is not None:
+            at_heads.append(head)
+            continue
+        inside = own[bisect_right(own, start) : bisect_left(own, end)]
+        found = [label for at in inside if (label := match_label(text, at, end)) is not None]
+        if found:
+            hidden.append(next((label for label in found if label.strength != "weak"), found[0]))
+    both = sorted([*at_heads, *hidden], key=lambda label: label.start)
+    chosen = {label.start for label in choose(both, len(both))} if hidden else set()
+    return [(label.start, label.end) for label in hidden if label.start in chosen]
 
 
 def drop_emptied(output: Transcript, policy: Policy) -> Transcript:

@@ -279,3 +279,63 @@ def test_broken_models_are_named(tmp_path: Path, change: dict[str, object], mess
     result = run("compress", "-", "--model", tmp_path, stdin=TALK)
     assert result.exit_code == 1
     assert message in result.stderr
+
+
+@pytest.mark.parametrize("command", ["compress", "explain"])
+def test_a_table_without_text_is_one_line(tmp_path: Path, command: str) -> None:
+    """No traceback; the message names options that there are."""
+    file = tmp_path / "a.csv"
+    file.write_text("x,y\n1,2\n", encoding="utf-8")
+    result = run(command, "--model", "heuristic", file)
+    assert result.exit_code == 1
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    assert result.stderr.startswith(f"{file}: the first row names no column with text")
+    assert "compressor batch --text-column" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_files_behind_a_table_without_text_are_compressed(tmp_path: Path) -> None:
+    """One bad input stops no other, whether the format was found or given."""
+    bad, good = tmp_path / "a.csv", tmp_path / "b.txt"
+    bad.write_text("x,y\n1,2\n", encoding="utf-8")
+    good.write_text(TALK, encoding="utf-8")
+    result = compress(bad, good, "-q", "-o", tmp_path / "out/")
+    assert result.exit_code == 1
+    assert "40 euros" in (tmp_path / "out/b.txt").read_text(encoding="utf-8")
+    assert not (tmp_path / "out/a.csv").exists()
+    given = compress("--format", "csv", good)
+    assert given.exit_code == 1
+    assert given.stderr.startswith(f"{good}: the first row")
+
+
+def test_escapes_that_the_encoding_lacks_stay_escapes(tmp_path: Path) -> None:
+    """A file in cp1252 holds an emoji as an escape beside a letter that is none."""
+    file = tmp_path / "a.json"
+    raw = '[{"role":"user","content":"Well, so, the caf\xe9 costs 40 \\ud83d\\ude00 \\u20ac, you know."}]'
+    file.write_bytes(raw.encode("cp1252"))
+    result = compress(file, "-q", "--keep-last", 0, "--preset", "tight", "-o", tmp_path / "out.json")
+    assert result.exit_code == 0, result.stderr
+    written = (tmp_path / "out.json").read_bytes()
+    assert b"\\ud83d\\ude00" in written
+    assert b"\xe9" in written
+    assert len(written) < len(raw)
+
+
+def test_a_result_that_cannot_be_written_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other inputs go on."""
+    from compressor import formats
+    from compressor.errors import InputError
+
+    def fail(content: str, transcripts: object) -> str:
+        if "Zoe" in content:
+            raise InputError("cp1252 has no such thing")
+        return content
+
+    monkeypatch.setattr(formats, "write_records", fail)
+    bad, good = tmp_path / "a.txt", tmp_path / "b.txt"
+    bad.write_text(TALK.replace("Ann", "Zoe"), encoding="utf-8")
+    good.write_text(TALK, encoding="utf-8")
+    result = compress(bad, good, "-q")
+    assert result.exit_code == 1
+    assert result.stderr == f"{bad}: cp1252 has no such thing\n"
+    assert result.stdout == TALK

@@ -150,8 +150,7 @@ def detect(source: Any) -> str:
         return _detect_list(source)
     if isinstance(source, os.PathLike):
         try:
-            by_name = _by_extension(source)
-            return load(source)[2] if by_name in (None, "text", *_JSON) else by_name
+            return load(source)[2]
         except OSError as error:
             raise InputError(
                 f"{os.fspath(source)!s}: {error.strerror or error}; allowed: a file that exists."
@@ -169,7 +168,8 @@ def read_file(source: str | os.PathLike[str] | bytes, format: str | None = None)
 
     Args:
         source: A path, or the content.
-        format: A name in FORMATS. None: found by the ending of the path, else by the content.
+        format: A name in FORMATS. None: found by the content, and by the ending of the path where that looks like
+            plain text.
     Raises:
         InputError: The encoding is not known, or the content cannot be read.
         OSError: The file cannot be opened.
@@ -183,15 +183,11 @@ def load(source: str | os.PathLike[str] | bytes, format: str | None = None) -> t
     """The text, the encoding and the format of a file; see `read_file`."""
     if not isinstance(source, (str, os.PathLike, bytes)):
         raise InputError(f"the file is {type(source).__name__}; allowed: a path or bytes.")
-    content, encoding = decode(source if isinstance(source, bytes) else Path(source).read_bytes())
-    by_name = None if isinstance(source, bytes) else _by_extension(source)
-    if by_name in (None, "text") and format is None:
-        found = sniff(content)  # captions and chat exports come as .txt too
-        by_name = found if by_name is None or found in _TEXTS else by_name
-    elif by_name in _JSON and format is None:  # either ending is given to the other
-        found = sniff(content)
-        by_name = found if found in _JSON and (by_name == "json" or "\n" in content.strip("\ufeff \t\r\n")) else by_name
-    return content, encoding, format or by_name or "text"
+    if isinstance(source, bytes):
+        content, encoding = decode(source)
+        return content, encoding, format or sniff(content)
+    content, encoding = decode(Path(source).read_bytes(), os.fspath(source))
+    return content, encoding, format or _by_content(content, source)
 
 
 def write_file(transcript: Transcript) -> bytes:
@@ -293,15 +289,16 @@ def _format(name: str) -> Format:
     return FORMATS[name]
 
 
-def _by_extension(path: str | os.PathLike[str]) -> str | None:
+def _by_content(content: str, path: str | os.PathLike[str]) -> str:
+    found = sniff(content)  # captions, chat exports and JSON come as .txt too
     name = Path(path)
     ending = (name.with_suffix("") if name.suffix.lower() in ENDINGS else name).suffix.lower()
-    return next((name for name, format in FORMATS.items() if ending in format.extensions), None)
+    by_name = next((name for name, format in FORMATS.items() if ending in format.extensions), "text")
+    is_line = "\n" not in content.strip("\ufeff \t\r\n")
+    if found == "text" or (is_line and (found, by_name) == ("json", "jsonl")):  # a single line is both
+        return by_name
+    return found
 
-
-_JSON = ("json", "jsonl")
-_TEXTS = frozenset({"vtt", "srt", "whatsapp"})
-"""Formats of files that are often called .txt."""
 
 FORMATS: Mapping[str, Format] = MappingProxyType(
     {

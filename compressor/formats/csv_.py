@@ -241,7 +241,8 @@ def _named(names: Sequence[str], delimiter: str, options: Mapping[str, str | Non
     if said is None:
         raise InputError(
             f"the first row names no column with text: {_listed(names)}; allowed: text, content, message, body, ..., or "
-            "the name that text_column gives, or that column gives for cells that hold a conversation each."
+            "the name that `compressor batch --text-column NAME` gives (text_column in Python), or `--column NAME` "
+            "(column) for cells that hold a conversation each."
         )
     role, conversation = asked("role_column"), asked("conversation_column")
     if role is None:

@@ -72,13 +72,17 @@ def find_coding(reopen: Callable[[], BinaryIO]) -> Coding:
     for magic, what in _NO_TEXT:
         if head.startswith(magic):
             raise InputError(f"the file is {what}; allowed: text, as it is or compressed with gzip, bzip2, xz or zstd.")
+    if head[257:262] == b"ustar":
+        raise InputError("the file is a tar archive; allowed: text. Unpack it and compress the files in it.")
     marked = next((name for mark, name in _MARKS if head.startswith(mark)), None)
     wide = None if marked else _wide(head)
     if wide and _first_wrong(_from_start(head, file), wide) is None:
         return Coding(wide)
     if wide:
         file = reopen()
-        head = b""
+        head = file.read(len(head))
+    if b"\0" in head and marked in (None, "utf-8"):
+        raise InputError("the file holds control characters (NUL), which text does not have; allowed: text.")
     wrong = _first_wrong(_from_start(head, file), marked or "utf-8")
     if wrong is None:
         return Coding(marked or "utf-8")

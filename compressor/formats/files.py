@@ -32,13 +32,16 @@ class Encoding(str):
         return encoding
 
 
-def decode(content: bytes) -> tuple[str, Encoding]:
+def decode(content: bytes, name: str | None = None) -> tuple[str, Encoding]:
     """The text of a file, and how it is encoded and compressed; a byte order mark stays in the text.
 
+    Args:
+        content: The bytes of the file.
+        name: What notes in the log call it.
     Raises:
         InputError: The bytes are damaged, no text, or in an encoding that cannot be found.
     """
-    with open_text(io.BytesIO(content)) as opened:
+    with open_text(io.BytesIO(content), name=name) as opened:
         return opened.stream.read(), Encoding(opened.encoding, opened.compression, opened.odd_lines)
 
 

@@ -7,7 +7,8 @@ from typing import Any, TextIO
 
 from compressor.errors import InputError
 from compressor.formats.messages import edits, is_series, read_document
-from compressor.formats.splice import parse, splice
+from compressor.formats.shapes import anthropic
+from compressor.formats.splice import parse, spans, splice
 from compressor.formats.splitting import Piece, chunks
 from compressor.transcript import Transcript
 
@@ -49,7 +50,7 @@ def source_of(transcript: Transcript) -> str:
 
 
 def split(stream: Iterable[str] | TextIO, shape: str | None = None) -> Iterator[Piece]:
-    """Cut a list of conversations into its items; any other document is one piece.
+    """Cut a list of conversations, or the requests of a batch, into its items; any other document is one piece.
 
     Time is linear in the length; memory is that of the longest item, or of the document if it is no such list.
 
@@ -63,10 +64,10 @@ def split(stream: Iterable[str] | TextIO, shape: str | None = None) -> Iterator[
         head.append(piece)
         if piece.is_record and not _is_null(piece.raw):
             break
-    if not head or not head[-1].is_record or not _is_conversation(head[-1].raw, shape):
+    is_object = bool(head) and head[0].raw.lstrip(_SPACE)[:1] == "{"
+    if is_object or not head or not head[-1].is_record or not _is_conversation(head[-1].raw, shape):
         raw = "".join(piece.raw for piece in (*head, *pieces))
-        if raw:
-            yield Piece(raw, 1)
+        yield from _requests(raw, shape)
         return
     yield from head
     yield from pieces
@@ -93,6 +94,27 @@ def _is_conversation(raw: str, shape: str | None) -> bool:
     except InputError:
         return False
     return is_series([item], shape)
+
+
+def _requests(raw: str, shape: str | None) -> Iterator[Piece]:
+    """The requests of a batch, and what stands between them; one piece if the document is none."""
+    at, line = 0, 1
+    for start, end in _request_spans(raw) if shape in (None, anthropic.SHAPE.name) and '"requests"' in raw else ():
+        yield Piece(raw[at:start], line, is_record=False)
+        line += raw.count("\n", at, start)
+        yield Piece(raw[start:end], line)
+        line += raw.count("\n", start, end)
+        at = end
+    if at < len(raw):
+        yield Piece(raw[at:], line, is_record=at == 0)
+
+
+def _request_spans(raw: str) -> list[tuple[int, int]]:
+    try:
+        count = anthropic.requests(parse(raw))
+    except InputError:  # told by the reader of the document
+        return []
+    return [span for _, span in spans(raw, {("requests", index) for index in range(count)})] if count else []
 
 
 def _items(source: Iterable[str]) -> Iterator[Piece]:

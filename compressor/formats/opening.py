@@ -48,12 +48,15 @@ class OpenedText:
 
 
 @contextmanager
-def open_text(path: Path | str | BinaryIO) -> Iterator[OpenedText]:
+def open_text(path: Path | str | BinaryIO, *, name: str | None = None) -> Iterator[OpenedText]:
     """Open a text file; the content, not the name, says how it is compressed and encoded.
 
     The file is read through once before, so that damage and encodings are known from the start; in memory is a part of it
     at a time. What cannot be read twice, such as a pipe, is copied to a temporary file.
 
+    Args:
+        path: The file.
+        name: What notes in the log call it. None: its own name, if it has one.
     Raises:
         InputError: It is damaged, no text, or in an encoding that cannot be found.
         OSError: It cannot be opened.
@@ -66,7 +69,7 @@ def open_text(path: Path | str | BinaryIO) -> Iterator[OpenedText]:
         compression = find_compression(file)
         coding = find_coding(lambda: _content(file, compression))
         for note in coding.notes:
-            log.warning("%s: %s", getattr(file, "name", None) or "the text", note)
+            log.warning("%s: %s", name or getattr(file, "name", None) or "the text", note)
         content = _content(file, compression)
         if coding.odd_lines:
             content = cast(BinaryIO, io.BufferedReader(_Recoded(content, coding.odd_lines)))

@@ -48,7 +48,11 @@ def _json(content: str, head: str) -> str | None:
             return "jsonl"
         return "json" if len(content) > HEAD or text[0] == "[" else "jsonl"
     if _parses(first):
-        return "jsonl" if rest else "json"
+        if not rest:
+            return "json"
+        # `[1]` above prose is the mark of a footnote
+        more = any(line.lstrip()[:1] in ("{", "[") for line in rest.split("\n"))
+        return "jsonl" if more or "{" in first else None
     if _parses(text, cut):
         return "json"
     complete = [line for line in text.split("\n")[: -1 if cut else None] if line.strip()][:20]

@@ -24,6 +24,9 @@ Path = tuple[str | int | Inside, ...]
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{},:]|[^\s\[\]{},:"]+', re.DOTALL)
 _COMMA = re.compile(r"\s*,\s*")
 _DEEPEST = 100_000
+# A character of a JSON string as it is spelt there; two escapes of a surrogate pair are one.
+_UNIT = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|[^\\]", re.DOTALL)
+_ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # Keys that lead to a conversation: given twice in one object, a parser would lose the first text without a word.
 _READ_KEYS = frozenset(
@@ -109,12 +112,12 @@ def splice(raw: str, edits: Mapping[Path, str | None]) -> str:
 def _splice(raw: str, edits: dict[Path, str | None], inner: Mapping[Path, Mapping[Path, str | None]]) -> str:
     cuts = []
     kept_before: dict[Path, bool] = {}
-    for path, (start, end) in _spans(raw, {*edits, *inner}):
+    for path, (start, end) in spans(raw, {*edits, *inner}):
         new = splice(json.loads(raw[start:end], strict=False), inner[path]) if path in inner else edits[path]
         if new is None:
             cuts.append((*_item(raw, start, end, _keeps_one_before(path, edits, kept_before)), ""))
         else:
-            cuts.append((start, end, quote(new, ascii_only=raw[start:end].isascii())))
+            cuts.append((start, end, respelt(raw[start:end], new)))
     parts: list[str] = []
     at = 0
     for start, end, text in cuts:
@@ -131,6 +134,32 @@ def quote(text: str, *, ascii_only: bool = False) -> str:
         ascii_only: Escape all that is not ASCII, as the string did that it replaces.
     """
     return json.dumps(text) if ascii_only else dump(text)
+
+
+def respelt(raw: str, text: str) -> str:
+    """A JSON string for a text of which characters were deleted: those that stay are written as they were.
+
+    Args:
+        raw: The JSON string that it takes the place of; nothing but a string can be followed.
+        text: Its text with characters deleted; any other text is written by `quote`.
+    """
+    units = _UNIT.findall(raw, 1, len(raw) - 1) if raw[:1] == '"' else []
+    kept: list[str] = []
+    rest = iter(units)
+    for char in text:
+        unit = next((unit for unit in rest if unit == char or (len(unit) > 1 and _character(unit) == char)), None)
+        if unit is None:
+            return quote(text, ascii_only=raw.isascii())
+        kept.append(unit)
+    return f'"{"".join(kept)}"'
+
+
+def _character(unit: str) -> str:
+    """The character that an escape stands for."""
+    if unit[1] != "u":
+        return _ESCAPES.get(unit[1], unit[1])
+    half = int(unit[2:6], 16)
+    return chr(half) if len(unit) == 6 else chr(0x10000 + ((half - 0xD800) << 10) + int(unit[8:], 16) - 0xDC00)
 
 
 def dump(value: Any) -> str:
@@ -152,7 +181,7 @@ def _apart(edits: Mapping[Path, str | None]) -> tuple[dict[Path, str | None], di
     return direct, inner
 
 
-def _spans(raw: str, wanted: Collection[Path]) -> list[tuple[Path, tuple[int, int]]]:
+def spans(raw: str, wanted: Collection[Path]) -> list[tuple[Path, tuple[int, int]]]:
     """Where in the text the values at the wanted paths stand, in order."""
     heads = {path[:depth] for path in wanted for depth in range(len(path))}
     found: list[tuple[Path, tuple[int, int]]] = []

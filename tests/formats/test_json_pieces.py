@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from compressor import Compressor, formats
 from compressor.errors import InputError
 from compressor.formats.pieces import Piece, pieces, read_piece, write_piece
+from compressor.formats.splice import Inside, splice
 from tests.formats.samples import ANSWER, DOCUMENTS, OPENAI, THANKS, constructor, slack
 
 CHAT = [{"role": "user", "content": THANKS}, {"role": "assistant", "content": ANSWER}]
@@ -363,3 +364,70 @@ class TestFiles:
             changed = transcript.with_turns([transcript.turns[0].with_text("h")])
             assert formats.write(changed) in ({"role": "user", "content": "h"}, '{"role": "user", "content": "h"}')
             assert not formats.removable(transcript, 0)
+
+
+class TestRequests:
+    RAW = (
+        '{ "requests": [\n {"custom_id": "a", "params": {"messages": [{"role": "user", "content": "so, hi"}]}},\n'
+        '  {"custom_id": "b", "params": {"messages": [{"role": "user", "content": "so, no"}]}}\n] }\n'
+    )
+
+    @pytest.mark.parametrize("format", ["json", "anthropic"])
+    def test_each_request_of_a_batch_is_a_conversation(self, format: str) -> None:
+        """They are cut like the items of a list."""
+        records = [*formats.read_records(self.RAW, format)]
+        assert [line for line, _ in records] == [2, 3]
+        found = [record for _, record in records if not isinstance(record, InputError)]
+        assert [[turn.text for turn in record] for record in found] == [["so, hi"], ["so, no"]]
+        assert formats.write_records(self.RAW, found) == self.RAW
+        changed = [record.with_turns(turn.with_text(turn.text[4:]) for turn in record) for record in found]
+        assert formats.write_records(self.RAW, changed) == self.RAW.replace("so, ", "")
+
+    def test_a_request_alone_is_read_as_one_conversation(self) -> None:
+        """Several at once are an error that says what to do."""
+        document = json.loads(self.RAW)
+        with pytest.raises(InputError, match="2 requests"):
+            formats.read(document)
+        del document["requests"][1:]
+        assert [turn.text for turn in formats.read(document)] == ["so, hi"]
+
+
+class TestSpelling:
+    @pytest.mark.parametrize(
+        ("raw", "text", "expected"),
+        [
+            (r"um a\/b", "a/b", r"a\/b"),
+            (r"um \u003cb\u003e", "<b>", r"\u003cb\u003e"),
+            (r"\u00E9 um \u000a x", "é \n x", r"\u00E9 \u000a x"),
+            ("um é \\u00e9", "é é", "é \\u00e9"),
+            ("um é \\uD83D\\ude00", "é \U0001f600", "é \\uD83D\\ude00"),
+            (r"um \ud83d x", "\ud83d x", r"\ud83d x"),
+            (r"um \"a\" \\", '"a" \\', r"\"a\" \\"),
+            ("um a\x7f", "a\x7f", "a\x7f"),
+            ("um", 'a"é', r"a\"\u00e9"),
+            ("um é", 'a"é', r"a\"é"),
+        ],
+    )
+    def test_kept_characters_are_spelt_as_they_were(self, raw: str, text: str, expected: str) -> None:
+        """Only a text that is not what was there with characters deleted is spelt anew."""
+        assert splice(f'["{raw}"]', {(0,): text}) == f'["{expected}"]'
+
+    def test_strings_inside_strings_are_spelt_as_they_were(self) -> None:
+        """The string outside takes its spelling from what it was, too."""
+        inner = r'{"a": "um \u00E9\/"}'
+        outer = json.dumps([inner]).replace("/", r"\/").replace("{", r"\u007B")
+        assert splice(outer, {(0, Inside.JSON, "a"): "é/"}) == outer.replace("um ", "")
+
+    @given(st.text(st.sampled_from('aé😀\n"\\/'), max_size=20), st.data())
+    def test_any_deletion_reads_back(self, text: str, data: st.DataObject) -> None:
+        """Whatever mixture of spellings a string has."""
+        spell = data.draw(st.lists(st.booleans(), min_size=len(text), max_size=len(text)))
+        raw = "".join(json.dumps(c, ensure_ascii=ascii)[1:-1] for c, ascii in zip(text, spell, strict=True))
+        kept = "".join(c for c in text if data.draw(st.booleans()))
+        assert json.loads(splice(f'["{raw}"]', {(0,): kept})) == [kept]
+
+    def test_long_strings_are_spelt_in_linear_time(self) -> None:
+        """Also where the last character is missing."""
+        start = time.perf_counter()
+        splice(json.dumps(["é" * 200_000]), {(0,): "é" * 100_000 + "x"})
+        assert time.perf_counter() - start < 5

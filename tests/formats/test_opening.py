@@ -6,6 +6,7 @@ import io
 import lzma
 import os
 import sys
+import tarfile
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compressor import formats
+from compressor.batch.sources import format_of
 from compressor.errors import InputError
 from compressor.formats.files import decode, encode
 from compressor.formats.opening import create_text, open_text
@@ -247,6 +249,33 @@ class TestStreams:
             pass
 
 
+class TestBinary:
+    @pytest.mark.parametrize("compression", PACKERS)
+    def test_tar_archives_are_refused(self, compression: str) -> None:
+        """Also inside a compressed file."""
+        archive = io.BytesIO()
+        with tarfile.open(fileobj=archive, mode="w") as tar:
+            member = tarfile.TarInfo("talk.txt")
+            member.size = len(TALK.encode())
+            tar.addfile(member, io.BytesIO(TALK.encode()))
+        with pytest.raises(InputError, match="tar archive"):
+            decode(PACKERS[compression](archive.getvalue()))
+
+    @pytest.mark.parametrize("data", [b"so\0so", "so \u00e9".encode() + b"\0\0", b"\xef\xbb\xbfso\0", b"caf\xe9\0"])
+    def test_a_nul_is_no_text(self, data: bytes) -> None:
+        """UTF-16 and UTF-32 are full of zero bytes; other texts have none."""
+        with pytest.raises(InputError, match="control characters"):
+            decode(data)
+
+
+def test_notes_name_the_file(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A guess is told with the file that it is about."""
+    path = tmp_path / "old.txt"
+    path.write_bytes(TALK.encode("cp1252"))
+    formats.load(path)
+    assert f"{path}: read as cp1252" in caplog.text
+
+
 class TestDetection:
     @pytest.mark.parametrize(
         ("name", "content", "expected"),
@@ -254,8 +283,11 @@ class TestDetection:
             ("chat.txt", "14.02.26, 15:34 - Ann: hi\n", "whatsapp"),
             ("call.txt", "WEBVTT\n\n", "vtt"),
             ("call.txt", "1\n00:00:01,000 --> 00:00:02,000\nhi\n", "srt"),
-            ("call.txt", "role,text\nuser,hi\n", "text"),
-            ("call.txt", '[{"role": "user", "content": "x"}]', "text"),
+            ("call.txt", "role,text\nuser,hi\n", "csv"),
+            ("call.txt", '[{"role": "user", "content": "x"}]', "json"),
+            ("call.txt", '{"messages": []}\n{"messages": []}\n', "jsonl"),
+            ("call.txt", "[1]\nSo it is said, you know.\n", "text"),
+            ("call.csv", "14.02.26, 15:34 - Ann: hi\n", "whatsapp"),
             ("call.md", "Ann: hi\nBob: no\n", "text"),
             ("a.tsv", "user\thi\n", "csv"),
             ("a.csv.gz", "user,hi\n", "csv"),
@@ -270,6 +302,7 @@ class TestDetection:
         (tmp_path / name).write_bytes(PACKERS[compression](data))
         assert formats.load(tmp_path / name)[2] == expected
         assert formats.detect(tmp_path / name) == expected
+        assert format_of(content, tmp_path / name) == expected
 
     @pytest.mark.parametrize(
         ("content", "expected"),

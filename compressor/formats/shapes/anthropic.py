@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from compressor.errors import InputError
 from compressor.formats.shapes import chat
 from compressor.formats.shapes.shape import Shape, deep
 from compressor.formats.splice import Path
@@ -16,6 +17,14 @@ def _find(document: Any) -> tuple[Path, ...] | None:
         return ((),) if _has_blocks(document) else None
     if not isinstance(document, dict):
         return None
+    count = requests(document)
+    if count > 1:
+        raise InputError(
+            f"the object holds {count} requests, which are a conversation each; read a file of them with read_records(), "
+            "or write one request a line in a .jsonl file."
+        )
+    if count:
+        return (("requests", 0, "params", "messages"),)
     if isinstance(deep(document, "params", "messages"), list):
         return (("params", "messages"),)
     if "custom_id" in document and isinstance(document.get("result"), dict):
@@ -26,6 +35,14 @@ def _find(document: Any) -> tuple[Path, ...] | None:
     ):
         return None
     return (("messages",),)
+
+
+def requests(document: Any) -> int:
+    """How many requests the body of a batch holds, 0 if it is none; the first of them says what they are."""
+    items = document.get("requests") if isinstance(document, dict) else None
+    if not isinstance(items, list) or not items or not isinstance(deep(items[0], "params", "messages"), list):
+        return 0
+    return len(items)
 
 
 def _has_blocks(messages: list[Any]) -> bool:
