@@ -10,6 +10,7 @@ from compressor.batch import ChangedError, FirstFailure, Settings, run_batch
 from compressor.batch.preview import Found, Survey, sample, survey
 from compressor.batch.progress import Terminal
 from compressor.batch.report import BatchReport
+from compressor.batch.showing import shown
 from compressor.cli_options import policy_of, policy_options
 from compressor.errors import CompressorError, PolicyError
 from compressor.tokens import as_counter
@@ -75,11 +76,11 @@ def batch(
                 inputs, out, settings, workers=workers, restart=restart, fail_fast=fail_fast, watcher=terminal
             )
     except (PolicyError, ChangedError) as error:
-        raise click.UsageError(str(error)) from error
+        raise click.UsageError(shown(str(error))) from error
     except FirstFailure as error:
-        _fail(f"{error}\nstopped at the first failure; {AGAIN}, and past it without --fail-fast")
+        _fail(f"{shown(str(error))}\nstopped at the first failure; {AGAIN}, and past it without --fail-fast")
     except (CompressorError, OSError) as error:
-        _fail(str(error))
+        _fail(shown(str(error)))
     _end(report, terminal, quiet)
 
 
@@ -107,13 +108,13 @@ def _settings(options: dict[str, Any]) -> Settings:
 
 def _show_survey(found: Survey) -> None:
     for each in found.files[:LISTED]:
-        _say(f"{each.file.path}: {each.failure or _described(each)}")
+        _say(shown(f"{each.file.path}: {each.failure or _described(each)}"))
         for note in each.notes:
-            _say(f"  {note}")
+            _say(f"  {shown(note)}")
     if len(found.files) > LISTED:
         _say(f"... and {len(found.files) - LISTED} more files")
     for folder, why in found.inputs.unreadable:
-        _say(f"{folder}: {why}")
+        _say(shown(f"{folder}: {why}"))
     kinds = Counter(each.format for each in found.files if not each.failure)
     _say(f"{len(found.files)} files ({', '.join(f'{count} {name}' for name, count in sorted(kinds.items()))})")
     _say(f"{sum(each.records for each in found.files)} conversations, {found.inputs.size} bytes")
@@ -138,9 +139,9 @@ def _show_sample(inputs: tuple[str, ...], out: str, settings: Settings, size: in
         where = f"{each.file.path}:{each.line}" if each.line else str(each.file.path)
         if each.result is None:
             failed += 1
-            _say(f"{where}: {each.failure}", err=True)
+            _say(shown(f"{where}: {each.failure}"), err=True)
             continue
-        _say(f"{where}: {each.result.report.summary().splitlines()[0]}")
+        _say(f"{shown(where)}: {each.result.report.summary().splitlines()[0]}")
         if diff:
             _say(f"{each.result.diff()}\n")  # in colour even into a file, where the marks are needed as much
     if tally.tokens_before:

@@ -8,16 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from compressor.batch.chunks import Chunk, in_chunks, is_record
+from compressor.batch.chunks import Chunk, in_chunks
 from compressor.batch.errors import ChangedError, FirstFailure
 from compressor.batch.identity import Settings, Stamp, identity
 from compressor.batch.inputs import ERRORS, REPORT, STATE, Input, Inputs, find_inputs
 from compressor.batch.journal import FAILED, OPEN, PUBLISHED, Journal, write_atomically
 from compressor.batch.lock import locked
-from compressor.batch.output import Output, reported
+from compressor.batch.output import Output, error_line, reported
 from compressor.batch.pool import run_here, run_in_processes
 from compressor.batch.problems import publish_problems
 from compressor.batch.report import BatchReport, as_json, build
+from compressor.batch.settled import Settled, settled
 from compressor.batch.sources import Cut, End, Failed, Step, steps
 from compressor.batch.tables import COLUMN
 from compressor.batch.worker import Outcome, Problem
@@ -49,6 +50,14 @@ class _Stopped(Exception):
     """The watcher asked for an end."""
 
 
+class _Failure(Exception):
+    """The first failure, where a run ends with it."""
+
+    def __init__(self, file: Input, problem: Problem) -> None:
+        super().__init__(file, problem)
+        self.file, self.problem = file, problem
+
+
 def run_batch(
     inputs: Sequence[str | Path],
     out: str | Path,
@@ -62,7 +71,8 @@ def run_batch(
     """Compress files of conversations into a folder; a run that was interrupted goes on where it stopped.
 
     Every input has a result of the same name and shape. A record that fails stands unchanged in it and is listed in
-    `errors.jsonl`; `report.json` sums up. Results are written beside and renamed once they are whole.
+    `errors.jsonl`; `report.json` sums up. Results are written beside and renamed once they are whole. Report, list and
+    numbers are about these inputs; what the folder holds of others stays there and is named in the report.
 
     Args:
         inputs: Files and folders.
@@ -112,20 +122,21 @@ class _Run:
     def run(self, restart: bool) -> BatchReport:
         began = time.perf_counter()
         with reported(self.root / STATE):
-            journal = Journal.open(self.root / STATE, self.made_with, restart=restart)
+            names = {file.name for file in self.inputs.files}
+            journal = Journal.open(self.root / STATE, self.made_with, restart=restart, counted=names)
         with closing(journal):
             self._refuse_strangers(journal)
             self._refuse_changes(journal)
             column = (self.settings.options or {}).get("column", COLUMN)
             output = Output(self.root, journal, {file.name: file for file in self.inputs.files}, column)
-            failure: FirstFailure | None = None
+            failure: _Failure | None = None
             try:
                 output.prepare()
                 self._refuse_gone(journal)
                 self._compress(journal, output)
             except _Stopped:
                 pass
-            except FirstFailure as error:
+            except _Failure as error:
                 failure = error
             finally:
                 output.close()
@@ -136,12 +147,15 @@ class _Run:
                 seconds=time.perf_counter() - began,
                 workers=self.workers,
                 made_with=self.made_with,
+                stopped_at=failure.problem if failure else None,
             )
             with reported(self.root):
-                publish_problems(self.root, self.inputs, journal)
+                last = error_line(failure.file, failure.problem) if failure and failure.problem.line else b""
+                publish_problems(self.root, self.inputs, journal, last)
                 write_atomically(self.root / REPORT, as_json(report))
         if failure:
-            raise failure
+            line = f":{failure.problem.line}" if failure.problem.line else ""
+            raise FirstFailure(f"{failure.file.path}{line}: {failure.problem.reason}")
         return report
 
     def _compress(self, journal: Journal, output: Output) -> None:
@@ -151,9 +165,10 @@ class _Run:
         chunks = in_chunks(self._steps(left, journal))
         with closing(self._results(chunks)) as results:  # which ends the workers
             for chunk, outcomes in results:
+                steps_done = settled(chunk, outcomes)
                 if self.fail_fast:
-                    _raise_first(chunk, outcomes)
-                for file, problem in output.write(chunk, outcomes):
+                    _end_with_first(steps_done, output)
+                for file, problem in output.write(steps_done):
                     self.watcher.problem(file, problem)
                 done += sum(step.file.size for step in chunk.steps if isinstance(step, (End, Failed)))
                 last = chunk.steps[-1]
@@ -201,17 +216,22 @@ class _Run:
             )
 
     def _refuse_gone(self, journal: Journal) -> None:
-        """Make sure that the results of this run are where they were put."""
-        gone = [
-            str(self.root / file.name)
+        """Make sure that the results of this run are where they were put, and what they were."""
+        published = [
+            (self.root / file.name, journal.files[file.name])
             for file in self.inputs.files
-            if file.name in journal.files
-            and journal.files[file.name].state == PUBLISHED
-            and not (self.root / file.name).exists()
+            if file.name in journal.files and journal.files[file.name].state == PUBLISHED
         ]
+        gone = [str(path) for path, _ in published if not path.exists()]
         if gone:
             raise ChangedError(
                 f"{_some(gone)}: made by the run here and gone since. Put it back, or begin anew with --restart."
+            )
+        damaged = [str(path) for path, state in published if state.result and not _matches(state.result, path)]
+        if damaged:
+            raise ChangedError(
+                f"{_some(damaged)}: made by the run here and changed since. Put it back as it was, or begin anew with "
+                "--restart."
             )
 
 
@@ -228,15 +248,15 @@ def _matches(stamp: Stamp, path: Path) -> bool:
         return True
 
 
-def _raise_first(chunk: Chunk, outcomes: Sequence[Outcome]) -> None:
-    """Stop at the first failure of a chunk."""
-    results = iter(outcomes)
-    for step in chunk.steps:
-        if isinstance(step, Failed):
-            raise FirstFailure(f"{step.file.path}: {step.reason}")
-        if isinstance(step, Cut) and is_record(step):
-            for problem in next(results).problems:
-                raise FirstFailure(f"{step.file.path}:{problem.line}: {problem.reason}")
+def _end_with_first(done: Sequence[Settled], output: Output) -> None:
+    """Write what stands before the first failure, and stop there.
+
+    A file that failed is written down, as it is tried again in any case; a record is not, so that the next start meets it.
+    """
+    for at, each in enumerate(done):
+        for problem in each.problems:
+            output.write(done[: at + isinstance(each.step, Failed)])
+            raise _Failure(each.step.file, problem)
 
 
 def _some(names: Sequence[str]) -> str:

@@ -75,6 +75,7 @@ def identity(settings: Settings) -> dict[str, Any]:
         **{f"policy {own.name}": _plain(getattr(policy, own.name)) for own in fields(Policy)},
         "token counter": settings.tokens,
         "format": settings.format,
+        "check": settings.check,  # what was written without one is not checked afterwards
         **{f"option {name}": value for name, value in sorted((settings.options or {}).items())},
         **_model(settings.model),
     }

@@ -39,7 +39,8 @@ class Inputs:
     Args:
         files: In the order in which they are compressed: that of the arguments, then by name.
         skipped: What is passed over on purpose (hidden, a link to a folder, a pipe, the output), with the reason.
-        unreadable: Folders that cannot be listed, with the reason.
+        unreadable: Folders that cannot be listed and files that cannot be looked at (a link that leads nowhere or in a
+            circle), with the reason.
     """
 
     files: tuple[Input, ...]
@@ -128,7 +129,10 @@ def _walk(folder: Path, out: Path, unreadable: list[tuple[str, str]]) -> Iterato
                 yield here / name, 0, reason
         folders.sort()
         for name in sorted(names):
-            yield here / name, *_size_or_reason(here / name)
+            try:
+                yield here / name, *_size_or_reason(here / name)
+            except OSError as error:
+                unreadable.append((str(here / name), error.strerror or str(error)))
 
 
 def _why_not_folder(path: Path, out: Path) -> str:
@@ -140,13 +144,14 @@ def _why_not_folder(path: Path, out: Path) -> str:
 
 
 def _size_or_reason(path: Path) -> tuple[int, str]:
-    """The bytes of a file, or why it is passed over."""
+    """The bytes of a file, or why it is passed over.
+
+    Raises:
+        OSError: It cannot be looked at: a link that leads nowhere or in a circle, a file that vanished meanwhile.
+    """
     if path.name.startswith("."):
         return 0, "hidden"
-    try:
-        found = path.stat()
-    except OSError as error:  # a link that leads nowhere or in a circle; a file that vanished since it was listed
-        return 0, error.strerror or str(error)
+    found = path.stat()
     return (found.st_size, "") if stat.S_ISREG(found.st_mode) else (0, _kind(found.st_mode))
 
 

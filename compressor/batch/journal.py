@@ -6,7 +6,7 @@ what lies beyond it in the parts is cut off when the run goes on.
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -37,6 +37,7 @@ class FileState:
         bad: Its records that failed.
         seconds: Processor time so far.
         reason: Why it was given up.
+        result: What its result was when it was put under its final name.
     """
 
     id: int
@@ -52,12 +53,13 @@ class FileState:
     bad: int = 0
     seconds: float = 0.0
     reason: str = ""
+    result: Stamp | None = None
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """What `dataclasses.asdict` gave."""
-        stamp = values["stamp"]
-        return cls(**{**values, "stamp": stamp and Stamp(**stamp), "notes": tuple(values["notes"])})
+        stamps = {name: values.get(name) and Stamp(**values[name]) for name in ("stamp", "result")}
+        return cls(**{**values, **stamps, "notes": tuple(values["notes"])})
 
 
 @dataclass(slots=True)
@@ -69,6 +71,8 @@ class Journal:
         files: The state of each file that was begun, by the name of its result.
         begun: What was counted in files that are not published yet.
         totals: What was counted in files that are, by format.
+        counted: The files of which `totals` and `tallies` speak. None: all.
+        left: Results of runs before a restart, which may be there still.
         resumed: Whether an earlier run is continued.
         replaces: Whether results may replace files that this run has not made, as after a restart.
     """
@@ -77,29 +81,43 @@ class Journal:
     files: dict[str, FileState] = field(default_factory=dict)
     begun: dict[str, Tally] = field(default_factory=dict)
     totals: dict[str, Tally] = field(default_factory=dict)
+    counted: Collection[str] | None = None
+    left: tuple[str, ...] = ()
     resumed: bool = False
     replaces: bool = False
     _last_id: int = 0
     _stream: Any = None
 
     @classmethod
-    def open(cls, folder: Path, identity: Mapping[str, Any], *, restart: bool = False) -> Self:
+    def open(
+        cls,
+        folder: Path,
+        identity: Mapping[str, Any],
+        *,
+        restart: bool = False,
+        counted: Collection[str] | None = None,
+    ) -> Self:
         """Go on with the run in a folder, or begin one.
 
         Args:
             folder: The folder of state; made if it does not exist.
             identity: What the run is made with.
-            restart: Forget an earlier run.
+            restart: Forget an earlier run, but for the names of its results.
+            counted: The files whose numbers are asked for. None: all.
         Raises:
             ChangedError: The earlier run was made with something else; names what.
             BatchError: The journal is damaged.
         """
         folder.mkdir(parents=True, exist_ok=True)
         manifest, path = folder / "manifest.json", folder / "journal.jsonl"
+        left = _names_in(folder / "left.json")
         if restart:
+            left |= _results_in(path)
+            if left:
+                write_atomically(folder / "left.json", json.dumps(sorted(left), indent=1).encode())
             for old in (manifest, path):  # the manifest first: without it there is no run
                 old.unlink(missing_ok=True)
-        journal = cls(folder)
+        journal = cls(folder, counted=counted, left=tuple(sorted(left)))
         if manifest.exists():
             journal.replaces = _check_manifest(manifest, identity)
             journal._load(path)
@@ -134,7 +152,8 @@ class Journal:
     def tallies(self) -> dict[str, Tally]:
         """What was counted so far, by format; files that were given up do not count."""
         found: dict[str, Tally] = {}
-        parts = [*self.totals.items(), *((self.files[name].format, tally) for name, tally in self.begun.items())]
+        begun = [(self.files[name].format, tally) for name, tally in self.begun.items() if self._counts(name)]
+        parts = [*self.totals.items(), *begun]
         for format, tally in parts:
             found.setdefault(format, Tally()).add(tally)
         return found
@@ -150,7 +169,12 @@ class Journal:
             return
         self.begun.setdefault(name, Tally()).add(tally)
         if state.state == PUBLISHED:
-            self.totals.setdefault(state.format, Tally()).add(self.begun.pop(name))
+            tally = self.begun.pop(name)
+            if self._counts(name):
+                self.totals.setdefault(state.format, Tally()).add(tally)
+
+    def _counts(self, name: str) -> bool:
+        return self.counted is None or name in self.counted
 
     def _load(self, path: Path) -> None:
         """Read the journal, and cut off a last line that was not written to its end."""
@@ -174,6 +198,27 @@ class Journal:
             good += len(line) + 1
         if good < len(content):
             os.truncate(path, good)
+
+
+def _names_in(path: Path) -> set[str]:
+    """The names that a file lists; none where it is damaged, as they are only told to people."""
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return set()
+    return {name for name in found if isinstance(name, str)} if isinstance(found, list) else set()
+
+
+def _results_in(path: Path) -> set[str]:
+    """The results that a journal knows of, as far as it can be read: a restart must mend a damaged one."""
+    found: dict[str, str] = {}
+    try:
+        with open(path, "rb") as lines:
+            for line in lines:
+                found |= {name: change["is"]["state"] for name, change in json.loads(line).items()}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        pass
+    return {name for name, state in found.items() if state in (COMPLETE, PUBLISHED)}
 
 
 def write_atomically(path: Path, content: bytes) -> None:

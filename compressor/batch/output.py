@@ -8,16 +8,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
 
-from compressor.batch.chunks import Chunk, is_record
 from compressor.batch.errors import BatchError
+from compressor.batch.identity import Stamp
 from compressor.batch.inputs import Input
 from compressor.batch.journal import COMPLETE, FAILED, OPEN, PUBLISHED, FileState, Journal, sync_folder
 from compressor.batch.packing import packed
+from compressor.batch.settled import Settled
 from compressor.batch.sources import Begin, Cut, End, Failed
 from compressor.batch.tables import COLUMN, TablePiece
 from compressor.batch.tally import Tally
-from compressor.batch.worker import Outcome, Problem
-from compressor.errors import InputError
+from compressor.batch.worker import Outcome, Problem, reason
 from compressor.formats import dump, encode
 
 
@@ -58,6 +58,7 @@ class Output:
     column: str = COLUMN
     _part: _Part | None = None
     _changes: dict[str, tuple[FileState, Tally]] = field(default_factory=dict)
+    _given_up: str = ""
 
     @property
     def parts(self) -> Path:
@@ -75,8 +76,8 @@ class Output:
         complete = [name for name, state in self.journal.files.items() if state.state == COMPLETE]
         self.publish([name for name in complete if name in self.inputs])
 
-    def write(self, chunk: Chunk, outcomes: Sequence[Outcome]) -> list[tuple[Input, Problem]]:
-        """Append what became of a chunk, write it down, and publish the files that end in it.
+    def write(self, done: Sequence[Settled]) -> list[tuple[Input, Problem]]:
+        """Append what became of some steps, write it down, and publish the files that end in them.
 
         Returns:
             The records that failed; a file that failed has a problem without a line.
@@ -84,21 +85,21 @@ class Output:
             BatchError: Something cannot be written; the run can go on later.
         """
         start = time.thread_time()
-        results = iter(outcomes)
         problems: list[tuple[Input, Problem]] = []
-        for step in chunk.steps:
+        for each in done:
+            step = each.step
+            if step.file.name == self._given_up:  # its other pieces were cut before that was known
+                continue
             if isinstance(step, Begin):
                 self._begin(step)
             elif isinstance(step, Cut):
-                found = next(results) if is_record(step) else Outcome(_raw(step), (), Tally())
-                self._append(step, found)
-                problems += [(step.file, problem) for problem in found.problems]
+                self._append(step, each.outcome or Outcome(b"", (), Tally()))
             elif isinstance(step, End):
                 self._change(step.file.name, state=COMPLETE)
                 self._close_part()
             else:
                 self._fail(step)
-                problems.append((step.file, Problem(0, step.reason, "")))
+            problems += [(step.file, problem) for problem in each.problems]
         self._commit(time.thread_time() - start)
         return problems
 
@@ -119,10 +120,13 @@ class Output:
                         os.replace(packed(part, state, self.inputs[name].path, self.column), target)
                         sync_folder(target.parent)
                         part.unlink(missing_ok=True)
-                changes[name] = (replace(state, state=PUBLISHED), Tally())
-            except InputError as error:  # a table whose source is no longer what it was
+                    result = Stamp.of(target) if target.is_file() else None
+                changes[name] = (replace(state, state=PUBLISHED, result=result), Tally())
+            except BatchError:
+                raise
+            except Exception as error:  # a table whose source is no longer what it was: the other files go on
                 changes[name] = (
-                    replace(state, state=FAILED, reason=str(error), bytes=0, error_bytes=0, bad=0),
+                    replace(state, state=FAILED, reason=reason(error), bytes=0, error_bytes=0, bad=0),
                     Tally(),
                 )
         if changes:
@@ -148,10 +152,8 @@ class Output:
         name = step.file.name
         part = self._open_part(name)
         state = self._state(name)
-        content = outcome.content
-        if isinstance(content, str):
-            content = step.encode(content, step.piece.line)
-        errors = b"".join(_error_line(step.file, problem) for problem in outcome.problems)
+        content = outcome.content if isinstance(outcome.content, bytes) else outcome.content.encode()
+        errors = b"".join(error_line(step.file, problem) for problem in outcome.problems)
         with reported(self.root / name):
             part.content.write(content)
             if errors:
@@ -168,7 +170,7 @@ class Output:
         self._spend(name, "read", step.seconds)
 
     def _fail(self, step: Failed) -> None:
-        name = step.file.name
+        name = self._given_up = step.file.name
         self._close_part()
         state = self._changes[name][0] if name in self._changes else self.journal.files.get(name)
         if state is None or state.state == FAILED:  # it was not even begun
@@ -244,17 +246,14 @@ def reported(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _raw(step: Cut) -> str | bytes:
-    return step.piece.raw
-
-
 def _names(state: FileState) -> tuple[str, ...]:
     """The files that a state needs."""
     names = {OPEN: (".part", ".errors"), COMPLETE: (".part", ".errors"), PUBLISHED: (".errors",), FAILED: ()}
     return tuple(f"{state.id}{ending}" for ending in names[state.state])
 
 
-def _error_line(file: Input, problem: Problem) -> bytes:
+def error_line(file: Input, problem: Problem) -> bytes:
+    """The line of `errors.jsonl` for a record that failed."""
     entry = {"file": str(file.path), "line": problem.line, "reason": problem.reason, "raw": problem.raw}
     return encode(dump(entry) + "\n")
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from compressor.batch.journal import FileState
 from compressor.batch.tables import assemble
+from compressor.errors import InputError
 from compressor.formats.compressed import compressing
 
 _BLOCK = 1 << 20
@@ -21,10 +22,12 @@ def packed(part: Path, state: FileState, source: Path, column: str) -> Path:
         column: The column of tables that was compressed.
     Raises:
         OSError: It cannot be written.
-        InputError: The source is a table that was changed or damaged meanwhile.
+        InputError: The source is a table that was changed, damaged or removed meanwhile.
     """
     if state.encoding and not state.compression:
         return part
+    if not state.encoding and not os.access(source, os.R_OK):
+        raise InputError(f"the table {source} cannot be read any more, and its result is written like it.")
     target = part.with_suffix(".packed")
     with open(target, "wb") as file:
         if not state.encoding:

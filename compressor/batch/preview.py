@@ -144,7 +144,7 @@ def sample(
 
 def _find(inputs: Sequence[str | Path], out: str | Path) -> Inputs:
     found = find_inputs(inputs, out)
-    if not found.files:
+    if not found.files and not found.unreadable:
         raise PolicyError(
             f"there is no file to compress in {', '.join(map(str, inputs))}; hidden ones are passed over."
         )

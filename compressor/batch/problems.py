@@ -11,12 +11,14 @@ from compressor.formats import dump, encode
 _BLOCK = 1 << 20
 
 
-def publish_problems(root: Path, inputs: Inputs, journal: Journal) -> None:
+def publish_problems(root: Path, inputs: Inputs, journal: Journal, last: bytes = b"") -> None:
     """Write `errors.jsonl`, whole or not at all; without an error there is no such file.
 
     A line each, by file: `file`, `line` (of a table: the row; null where the whole file failed), `reason`, and `raw`, the
     record as it stands there.
 
+    Args:
+        last: A line for the failure that a run ended with, which the journal does not know.
     Raises:
         OSError: It cannot be written.
     """
@@ -24,6 +26,7 @@ def publish_problems(root: Path, inputs: Inputs, journal: Journal) -> None:
     with open(part, "wb") as target:
         for block in _blocks(inputs, journal):
             target.write(block)
+        target.write(last)
         target.flush()
         os.fsync(target.fileno())
         empty = not target.tell()

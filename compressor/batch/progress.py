@@ -9,6 +9,7 @@ from typing import Any, Self, TextIO
 
 from compressor.batch.engine import Watcher
 from compressor.batch.inputs import Input, Inputs
+from compressor.batch.showing import shown
 from compressor.batch.worker import Problem
 
 SHOWN = 10
@@ -63,7 +64,7 @@ class Terminal(Watcher):
         self._failures += 1
         if self._failures <= SHOWN:
             where = f"{file.path}:{problem.line}" if problem.line else str(file.path)
-            self.note(f"{where}: {problem.reason}")
+            self.note(shown(f"{where}: {problem.reason}"))
         elif self._failures == SHOWN + 1:
             self.note("further failures are listed in errors.jsonl")
 

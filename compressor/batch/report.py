@@ -1,15 +1,23 @@
 """The report of a run: what was saved, protected, missed and spent; as plain values and as a summary to read."""
 
 import json
+import os
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from compressor.batch.inputs import Input, Inputs
 from compressor.batch.journal import FAILED, PUBLISHED, FileState, Journal
+from compressor.batch.showing import shown
 from compressor.batch.tally import PARTS, Tally
+from compressor.batch.worker import Problem
 
 SLOWEST = 5
 """Files that the report names as the slowest."""
+
+
+EARLIER = "of a run before --restart"
+"""The state of a result that the run in the folder has not made and not replaced."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +38,7 @@ class BatchReport:
     """A run in numbers; of a run that was resumed, from its first start on.
 
     Args:
-        complete: Whether every file has its result, or failed.
+        complete: Whether every file has its result, or failed, and no failure ended the run.
         out: The output folder.
         total: All that was counted.
         formats: The same by format.
@@ -39,11 +47,14 @@ class BatchReport:
         slowest: The files that took longest.
         noted: Files with something to know, such as a guessed encoding.
         skipped: What was passed over, and why.
-        unreadable: Folders that could not be listed, and why.
+        unreadable: Folders and files that could not be listed, and why.
+        others: Files of the run in the folder, or results of one before a restart, that are not among the inputs now, with
+            what is known of each. No number here speaks of them.
         seconds: Of this start alone, on the wall clock.
         workers: Processes that compressed.
         resumed: Whether an earlier start was continued.
         made_with: Model, policy, versions and options.
+        stopped_at: The failure that ended the run, under `fail_fast`.
     """
 
     complete: bool
@@ -61,11 +72,14 @@ class BatchReport:
     workers: int
     resumed: bool
     made_with: dict[str, Any]
+    stopped_at: Problem | None = None
+    others: tuple[tuple[str, str], ...] = ()
 
     @property
     def bad(self) -> int:
-        """What failed: records, files, and folders that cannot be listed. Each has a line in errors.jsonl."""
-        return self.total.bad + self.failed + len(self.unreadable)
+        """What failed: records, files, and what cannot be listed. Each has a line in errors.jsonl."""
+        stopped = self.stopped_at is not None and self.stopped_at.line > 0  # a file that failed is counted as one
+        return self.total.bad + self.failed + len(self.unreadable) + stopped
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain values, ready for JSON."""
@@ -76,6 +90,8 @@ class BatchReport:
                 "failed": self.failed,
                 "unfinished": self.unfinished,
                 "skipped": [{"file": file, "reason": reason} for file, reason in self.skipped],
+                "unreadable": [{"file": file, "reason": reason} for file, reason in self.unreadable],
+                "others": [{"file": file, "state": state} for file, state in self.others],
             },
             **_numbers(self.total),
             "errors": self.bad,
@@ -119,21 +135,39 @@ class BatchReport:
             shares = ", ".join(f"{part} {total.seconds.get(part, 0.0) / spent:.0%}" for part in PARTS)
             lines.append(f"processor time: {spent:.1f} s ({shares})")
         if len(self.slowest) > 1:
-            lines.append("slowest: " + ", ".join(f"{facts.file} ({facts.seconds:.1f} s)" for facts in self.slowest))
-        lines += [f"{facts.file}: {note}" for facts in self.noted[:SLOWEST] for note in facts.notes]
+            lines.append(
+                "slowest: " + ", ".join(f"{shown(facts.file)} ({facts.seconds:.1f} s)" for facts in self.slowest)
+            )
+        lines += [f"{shown(facts.file)}: {note}" for facts in self.noted[:SLOWEST] for note in facts.notes]
+        if self.made_with.get("check"):
+            lines.append("each result was checked")
+        if self.others:
+            names = ", ".join(shown(name) for name, _ in self.others[:SLOWEST])
+            more = len(self.others) - SLOWEST
+            lines.append(
+                f"not among the inputs now: {len(self.others)} ({names}{f' and {more} more' if more > 0 else ''}); "
+                "their results stay, and they are not counted here"
+            )
         if self.skipped:
             kinds = sorted({reason for _, reason in self.skipped})
             counts = [f"{sum(why == kind for _, why in self.skipped)} × {kind}" for kind in kinds]
             lines.append(f"passed over: {', '.join(counts)}")
         if self.bad:
             lines.append(
-                f"{self.bad} failed and are listed in {self.out}/errors.jsonl; records among them stand unchanged"
+                f"{self.bad} failed and are listed in {shown(self.out)}/errors.jsonl; records among them stand unchanged"
             )
         return "\n".join(lines)
 
 
 def build(
-    inputs: Inputs, journal: Journal, *, out: str, seconds: float, workers: int, made_with: dict[str, Any]
+    inputs: Inputs,
+    journal: Journal,
+    *,
+    out: str,
+    seconds: float,
+    workers: int,
+    made_with: dict[str, Any],
+    stopped_at: Problem | None = None,
 ) -> BatchReport:
     """Sum up what a journal says of the files that were found."""
     total = Tally()
@@ -146,7 +180,7 @@ def build(
     unfinished = len(inputs.files) - done - failed
     by_time = sorted(known, key=lambda pair: -pair[1].seconds)[:SLOWEST]
     return BatchReport(
-        complete=unfinished == 0,
+        complete=unfinished == 0 and stopped_at is None,
         out=out,
         total=total,
         formats=formats,
@@ -161,7 +195,17 @@ def build(
         workers=workers,
         resumed=journal.resumed,
         made_with=made_with,
+        stopped_at=stopped_at,
+        others=_others(inputs, journal, Path(out)),
     )
+
+
+def _others(inputs: Inputs, journal: Journal, out: Path) -> tuple[tuple[str, str], ...]:
+    """What was made or begun in the folder for files that are not among the inputs, by name."""
+    own = {file.name for file in inputs.files}
+    known = {name: state.state for name, state in journal.files.items()}
+    known |= {name: EARLIER for name in journal.left if name not in known and os.path.lexists(out / name)}
+    return tuple(sorted((name, state) for name, state in known.items() if name not in own))
 
 
 def as_json(report: BatchReport) -> bytes:

@@ -23,6 +23,9 @@ from compressor.formats.splitting import Piece, chunks
 HEAD = 1 << 20
 """Characters at the beginning of a file by which its format is found."""
 
+BLANK = "\ufeff \t\r\n"
+"""A file that holds nothing else is empty."""
+
 
 @dataclass(frozen=True, slots=True)
 class Begin:
@@ -192,6 +195,8 @@ def _text(file: Input, settings: Settings) -> Iterator[Opened]:
             yield from chunks(text.stream)
 
         def cut(start: int) -> Iterator[Piece]:
+            if len(head) < HEAD and not head.strip(BLANK):  # of any format: there is nothing to do, and nothing wrong
+                return islice([Piece(head, 1, is_record=False)] if head else [], start, None)
             return islice(pieces(characters(), name, **(settings.options or {})), start, None)
 
         yield Opened(name, text.encoding, text.compression, text.notes, text.encode, cut, handle.tell)

@@ -208,3 +208,23 @@ def test_no_bar_where_there_is_no_terminal(archive: Path, capsys: pytest.Capture
     terminal.advance(10)
     terminal.close()
     assert capsys.readouterr().err == ""
+
+
+def test_control_characters_of_names_do_not_reach_the_terminal(tmp_path: Path) -> None:
+    """Neither in failures nor in the summary, in what is looked at first, or in what is refused."""
+    (tmp_path / "in").mkdir()
+    file = tmp_path / "in" / "a\x1b[2J\nb\x9b.jsonl"
+    file.write_text(lines(2) + "{broken\n")
+    (tmp_path / "in" / "c\x1b[2J.txt").write_bytes("Zoë: 40 € für Übung\r\nBjörn: ça va\r\n".encode("cp1252"))
+    (tmp_path / "in" / "d\x1b[2J").symlink_to(tmp_path / "nowhere")
+    out = tmp_path / "out"
+    told = [
+        batch(tmp_path / "in", "-o", out, *options).output
+        for options in (("--dry-run",), ("--sample", "9"), ("--fail-fast",), (), ("--keep-last", "3"))
+    ]
+    (out / file.name).unlink()
+    told.append(batch(tmp_path / "in", "-o", out).output)
+    for text in told:
+        assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", text), text
+    assert "a\\x1b[2J\\nb\\x9b.jsonl:3: " in told[3]
+    assert "gone since" in told[-1]

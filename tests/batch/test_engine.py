@@ -6,11 +6,12 @@ import json
 import lzma
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from compressor import Compressor, Policy, PolicyError
+from compressor import Compressor, InputError, Policy, PolicyError
 from compressor.batch import BatchError, BusyError, ChangedError, FirstFailure, Settings, Watcher, run_batch
 from compressor.batch.inputs import STATE
 from compressor.batch.lock import locked
@@ -488,3 +489,188 @@ def test_an_archive_that_moved_goes_on(archive: Path, tmp_path: Path, settings: 
     moved = tmp_path / "elsewhere"
     shutil.move(archive, moved)
     assert run(moved, tmp_path / "out", settings).complete
+
+
+def refuse_to_write(monkeypatch: pytest.MonkeyPatch, refused: Callable[[str], bool]) -> None:
+    """An encoding that does not take some texts."""
+    from compressor.formats import opening
+
+    encode = opening.encode_text
+
+    def encode_text(text: str, *rest: object) -> bytes:
+        if refused(text):
+            raise InputError("cp1252 has no '\\u2014'; the text can be written in UTF-8 instead.")
+        return encode(text, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(opening, "encode_text", encode_text)
+
+
+def test_a_result_that_cannot_be_encoded_is_a_failed_record(
+    archive: Path, tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The record stays as it was, the others and the other files go on, and a second start is no worse."""
+    (archive / "broken.json").unlink()
+    raw = lines(1, 5)
+    refuse_to_write(monkeypatch, lambda text: '"id": 5,' in text and text != raw)
+    for _ in range(2):
+        report = run(archive, tmp_path / "out", settings)
+        assert report.complete
+        assert (report.bad, report.failed) == (3, 0)
+        assert [entry["line"] for entry in errors(tmp_path / "out")] == [6, 9, 16]
+        assert errors(tmp_path / "out")[0]["raw"] == raw
+        assert "cp1252 has no" in str(errors(tmp_path / "out")[0]["reason"])
+    written = (tmp_path / "out" / "chats.jsonl").read_text().splitlines()
+    assert written[5] == raw.rstrip("\n")
+    assert len(written) == 16
+    assert report.total.records == 14 - 1 + 4 + 6 + 1
+
+
+def test_a_record_that_cannot_be_written_at_all_fails_its_file_alone(
+    archive: Path, tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even as it was: the file has no result, all others have theirs."""
+    (archive / "broken.json").unlink()
+    refuse_to_write(monkeypatch, lambda text: '"id": 5,' in text)
+    for _ in range(2):
+        report = run(archive, tmp_path / "out", settings)
+        assert report.complete
+        assert (report.bad, report.failed) == (1, 1)
+        assert "line 6 cannot be written back" in str(errors(tmp_path / "out")[0]["reason"])
+        assert "chats.jsonl" not in made(tmp_path / "out")
+        assert "2024/may/more.jsonl.gz" in made(tmp_path / "out")
+
+
+@pytest.mark.parametrize("whole_file", [False, True])
+def test_fail_fast_lists_and_counts_its_failure(
+    archive: Path, tmp_path: Path, settings: Settings, whole_file: bool
+) -> None:
+    """Whether it is a record or a file; the run is not complete."""
+    if not whole_file:
+        (archive / "broken.json").unlink()
+    for _ in range(2):
+        with pytest.raises(FirstFailure):
+            run(archive, tmp_path / "out", settings, fail_fast=True)
+        report = json.loads((tmp_path / "out" / "report.json").read_text())
+        listed = errors(tmp_path / "out")
+        assert [entry["line"] for entry in listed] == [None if whole_file else 9]
+        assert (report["errors"], report["complete"]) == (1, False)
+
+
+def test_fail_fast_at_the_last_file_is_not_complete(tmp_path: Path, settings: Settings) -> None:
+    """Though nothing is left to do."""
+    (tmp_path / "a.json").write_bytes(gzip.compress(lines(20).encode())[:60])
+    with pytest.raises(FirstFailure):
+        run(tmp_path / "a.json", tmp_path / "out", settings, fail_fast=True)
+    assert json.loads((tmp_path / "out" / "report.json").read_text())["complete"] is False
+
+
+def test_numbers_and_errors_are_of_the_inputs_of_this_call(archive: Path, tmp_path: Path, settings: Settings) -> None:
+    """With fewer inputs than before: list, counts and status agree, the others are named, and come back when given."""
+    run(archive, tmp_path / "out", settings)
+    before = made(tmp_path / "out"), report_of(tmp_path / "out")
+    kept = archive / "2024" / "may"
+    moved = tmp_path / "moved"
+    for name in ("chats.jsonl", "broken.json"):
+        moved.mkdir(exist_ok=True)
+        shutil.move(archive / name, moved / name)
+    report = run(archive, tmp_path / "out", settings)
+    assert kept.exists()
+    assert (report.files, report.bad, report.complete) == (3, 0, True)
+    assert not (tmp_path / "out" / "errors.jsonl").exists()
+    assert report.total.records == 4 + 1 + 6
+    assert set(report.formats) == {"json", "jsonl", "text"}
+    assert report.others == (("broken.json", "failed"), ("chats.jsonl", "published"))
+    assert "not among the inputs now: 2 (broken.json, chats.jsonl); their results stay" in report.summary()
+    told = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert [entry["file"] for entry in told["files"]["others"]] == ["broken.json", "chats.jsonl"]
+    assert told["errors"] == 0
+    for name in ("chats.jsonl", "broken.json"):
+        shutil.move(moved / name, archive / name)
+    run(archive, tmp_path / "out", settings)
+    assert (made(tmp_path / "out"), report_of(tmp_path / "out")) == before
+
+
+def test_an_unfinished_file_that_is_not_given_is_not_counted(archive: Path, tmp_path: Path, settings: Settings) -> None:
+    """Its bad records neither; it goes on when it is given again."""
+    (archive / "broken.json").unlink()
+    assert run(archive, tmp_path / "out", settings, watcher=StopAfter(4)).bad == 1
+    report = run_batch([archive / "2024" / "may"], tmp_path / "out", settings, workers=1)
+    assert report.others == (("chats.jsonl", "open"),)
+    assert (report.bad, report.total.records) == (0, 7)
+    assert not (tmp_path / "out" / "errors.jsonl").exists()
+    assert run(archive, tmp_path / "out", settings).bad == 2
+    run(archive, tmp_path / "fresh", settings)
+    assert made(tmp_path / "out")["chats.jsonl"] == made(tmp_path / "fresh")["chats.jsonl"]
+
+
+def test_a_restart_names_the_results_of_inputs_that_are_gone(archive: Path, tmp_path: Path, settings: Settings) -> None:
+    """They stay, and every later start names them, until they are deleted or made again."""
+    run(archive, tmp_path / "out", settings)
+    content = (archive / "chats.jsonl").read_text()
+    (archive / "chats.jsonl").unlink()
+    for restart in (True, False, True):
+        report = run(archive, tmp_path / "out", settings, restart=restart)
+        assert report.others == (("chats.jsonl", "of a run before --restart"),)
+        assert "not among the inputs now: 1 (chats.jsonl)" in report.summary()
+        assert (tmp_path / "out" / "chats.jsonl").exists()
+    (archive / "chats.jsonl").write_text(content)
+    assert run(archive, tmp_path / "out", settings).others == ()
+
+
+def test_a_check_is_part_of_the_run(archive: Path, tmp_path: Path, settings: Settings) -> None:
+    """Asking for it later would check nothing of what is done; the report tells whether there was one."""
+    assert run(archive, tmp_path / "out", settings).made_with["check"] is False
+    checked = Settings(settings.policy, "heuristic", check=True)
+    with pytest.raises(ChangedError, match="check was False and is True"):
+        run(archive, tmp_path / "out", checked)
+    report = run(archive, tmp_path / "out", checked, restart=True)
+    assert report.to_dict()["made_with"]["check"] is True
+    assert "each result was checked" in report.summary()
+
+
+@pytest.mark.parametrize("damage", ["cut", "changed"])
+def test_a_result_that_was_damaged_is_noticed(archive: Path, tmp_path: Path, settings: Settings, damage: str) -> None:
+    """By its size or its content; another time of change alone is no damage."""
+    run(archive, tmp_path / "out", settings)
+    result = tmp_path / "out" / "2024" / "list.json"
+    os.utime(result, ns=(1, 1))
+    assert run(archive, tmp_path / "out", settings).complete
+    content = result.read_bytes()
+    result.write_bytes(content[:-5] if damage == "cut" else content.replace(b"order", b"0rder"))
+    with pytest.raises(ChangedError, match=r"list.json: made by the run here and changed since"):
+        run(archive, tmp_path / "out", settings)
+    result.write_bytes(content)
+    assert run(archive, tmp_path / "out", settings).complete
+
+
+def test_a_journal_without_stamps_of_results_is_gone_on_with(archive: Path, tmp_path: Path, settings: Settings) -> None:
+    """As it was written before there were any."""
+    run(archive, tmp_path / "out", settings)
+    journal = tmp_path / "out" / STATE / "journal.jsonl"
+    entries = [json.loads(line) for line in journal.read_text().splitlines()]
+    for entry in entries:
+        for change in entry.values():
+            del change["is"]["result"]
+    journal.write_text("".join(json.dumps(entry) + "\n" for entry in entries))
+    assert run(archive, tmp_path / "out", settings).complete
+
+
+def test_a_link_that_leads_nowhere_is_a_failure(archive: Path, tmp_path: Path, settings: Settings) -> None:
+    """Listed and counted: what it stood for is missing."""
+    (archive / "2024" / "gone.jsonl").symlink_to(tmp_path / "nowhere")
+    report = run(archive, tmp_path / "out", settings)
+    listed = {Path(str(entry["file"])).name: entry for entry in errors(tmp_path / "out")}
+    assert listed["gone.jsonl"]["line"] is None
+    assert "No such file" in str(listed["gone.jsonl"]["reason"])
+    assert report.bad == 4
+    assert [Path(entry["file"]).name for entry in report.to_dict()["files"]["unreadable"]] == ["gone.jsonl"]
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", b"\xef\xbb\xbf", b"\xef\xbb\xbf\r\n  \r\n"])
+@pytest.mark.parametrize("ending", ["txt", "jsonl", "json", "csv", "tsv", "srt", "vtt", "md", "html", "parquet"])
+def test_an_empty_file_of_any_format_is_done(tmp_path: Path, settings: Settings, content: bytes, ending: str) -> None:
+    """With nothing to do, nothing counted and nothing wrong."""
+    (tmp_path / f"a.{ending}").write_bytes(content)
+    report = run(tmp_path / f"a.{ending}", tmp_path / "out", settings)
+    assert (report.complete, report.bad, report.total.records) == (True, 0, 0)
+    assert made(tmp_path / "out") == {f"a.{ending}": content}
