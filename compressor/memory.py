@@ -13,10 +13,12 @@ class Slot:
     Args:
         kind: `question`, `request`, `constraint`, `entity`, `quote`, `number`; of what is missing `turn`, `pinned`,
             `tool_call`, `tool_result`.
-        text: The slice.
+        text: The slice. Of what is missing the whole text of the message, with that of its tool_result blocks in order,
+            a blank line between two; `end` is its length.
         turn, start, end: Where it stands in the source.
         role: Who said it.
-        current: False for a constraint that a later one replaces.
+        current: False for a constraint that a later one replaces altogether. One of which a later one replaces a part,
+            and which says more, stays current: `replaced_by` tells which one.
         replaces, replaced_by: The older and the newer constraint of such a pair, by their places in `Memory.constraints`.
         mentions: How often a name occurs; its first mention is the slot.
         detail: What a missing message held besides its text, such as the names and arguments of tool calls.
@@ -130,12 +132,12 @@ def _item(slot: Slot, slots: Sequence[Slot]) -> str:
     """One line of a list."""
     notes = [f"turn {slot.turn}", *([slot.role] if slot.role else []), *([slot.kind] if slot.kind in _SAID else [])]
     if slot.replaced_by is not None:
-        notes.append(f"replaced in turn {slots[slot.replaced_by].turn}")
+        notes.append(f"{'partly ' if slot.current else ''}replaced in turn {slots[slot.replaced_by].turn}")
     if slot.replaces is not None:
         notes.append(f"replaces turn {slots[slot.replaces].turn}")
     if slot.mentions > 1:
         notes.append(f"{slot.mentions} mentions")
-    text = f"~~{_escaped(slot.text)}~~" if slot.replaced_by is not None and slot.text else _escaped(slot.text)
+    text = f"~~{_escaped(slot.text)}~~" if not slot.current and slot.text else _escaped(slot.text)
     more = f" {_escaped(slot.detail)}" if slot.detail else ""
     return f"- ({_escaped(', '.join(notes))}) {text}{more}".rstrip()
 

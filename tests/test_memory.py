@@ -65,7 +65,7 @@ def test_memory_is_that_of_the_source_whatever_is_kept_verbatim() -> None:
 
 
 LINKED = [
-    (["I need chairs, at most 5 of them.", "Scrap that, at most 3."], 0),
+    (["At most 5 of them.", "Scrap that, at most 3."], 0),
     (["It must cost less than 60 euros.", "Also, at most 3 bags.", "No, make it 80 euros."], 0),
     (["The deadline is 5 May.", "No, make it 7 May."], 0),
     (["Keep it under 300 words.", "Make it under 200 words instead."], 0),
@@ -98,6 +98,76 @@ UNLINKED = [
     ["最多5个人。", "最多6个人。"],
     ["At most 3 chairs.", "We can talk about the weather instead."],
 ]
+
+
+PARTLY = [
+    ["I need chairs, at most 5 of them.", "Scrap that, at most 3."],
+    ["No hostels, and at most 3 stops.", "Make that 2."],
+    ["No nuts or shrimp in the salad.", "I changed my mind, nuts are fine."],
+    ["At most 3 stops by Friday.", "Make it 2 stops."],
+    ["At most 300 euros for the train, at most 500 euros for the hotel.", "Make it 600 euros."],
+    ["必须是靠窗的座位,不要超过600元。", "算了,最多1500元。"],
+]
+
+
+@pytest.mark.parametrize("turns", PARTLY)
+def test_a_constraint_that_says_more_than_what_is_replaced_stays_current(turns: list[str]) -> None:
+    """The link tells which part is newer; nothing is struck."""
+    memory = memory_of(*(("user", text) for text in turns))
+    assert [(slot.current, slot.replaces, slot.replaced_by) for slot in memory.constraints] == [
+        (True, None, 1),
+        (True, 0, None),
+    ]
+    assert "partly replaced in turn 1" in memory.to_markdown()
+    assert "~~" not in memory.to_markdown()
+
+
+def test_a_number_of_another_measure_replaces_nothing() -> None:
+    """Neither in a sentence of its own, nor where the one before has inherited its measure."""
+    texts = "Our budget is at most 900 euros.", "Scrap that, at most 700 instead.", "Make it 4 nights instead of 7."
+    constraints = memory_of(*(("user", text) for text in texts)).constraints
+    assert [slot.current for slot in constraints] == [False, True, True]
+    assert [slot.replaced_by for slot in constraints] == [1, None, None]
+    again = memory_of(*(("user", text) for text in (*texts, "Sorry, make it 800 euros."))).constraints
+    assert [slot.replaces for slot in again] == [None, 0, None, 1]
+
+
+def test_a_revision_that_names_a_value_is_a_constraint() -> None:
+    """Also where what it replaces set none."""
+    assert said(memory_of(("user", "会议定在3月1日。"), ("user", "改到3月8日。")).constraints) == ["改到3月8日。"]
+
+
+NUMBERS = [
+    ("会议改到上午9点半。", ["上午9点半"]),
+    ("两点三刻见。", ["两点三刻"]),
+    ("十点一刻开会。", ["十点一刻"]),
+    ("两张去上海。", ["两张"]),
+    ("I want at most 3 of these.", ["at most 3"]),
+    ("Make it 4 nights instead.", ["4 nights"]),
+    ("Monday works for me.", ["Monday"]),
+    ("On second thought, one of them is fine.", []),
+]
+
+
+@pytest.mark.parametrize(("text", "numbers"), NUMBERS)
+def test_a_number_ends_with_its_unit(text: str, numbers: list[str]) -> None:
+    """Neither within a time of day nor behind a word that it does not count."""
+    assert said(memory_of(("user", text)).numbers) == numbers
+
+
+def test_units_and_stressed_words_are_no_names() -> None:
+    """Nor is the verb that takes something back."""
+    text = "Scrap that, at most 3 MB and 5 USD. I am SO happy with Dorotea."
+    assert said(memory_of(("user", text)).entities) == ["Dorotea"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["I can't thank you enough.", "You must be joking.", "I must say, this is great!", "No more questions.", "Only kidding!"],
+)  # fmt: skip
+def test_sayings_set_no_constraint(text: str) -> None:
+    """Though they hold a word that does elsewhere."""
+    assert memory_of(("user", text)).constraints == ()
 
 
 @pytest.mark.parametrize("turns", UNLINKED)

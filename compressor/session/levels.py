@@ -15,10 +15,11 @@ from compressor.remembering import revises
 from compressor.rendering import render
 from compressor.scoring import Array, Scores
 from compressor.selection import Mask, best_of_each
+from compressor.session.protocol import result_texts
 from compressor.tokens import Ledger, TokenCounter
 from compressor.transcript import VERBATIM_ROLES, Transcript, Turn
 from compressor.weighing import Weighed, weigh
-from compressor.words import Word, has_unspaced, is_mark
+from compressor.words import Word, has_unspaced, is_mark, segment
 
 Groups = NDArray[np.int64]
 
@@ -50,9 +51,10 @@ class Cuts:
         masks: The words kept at each level; at `omitted` one word a text block, for where a message cannot be left out.
             Length: 5, shape of each: (n_words,).
         turns: The turn at each level. Length: 5.
-        tokens: What each costs. Length: 5.
+        tokens: What each costs, tool_result blocks included. Length: 5.
         mass: The sum of the scores of the words kept at each level. Length: 5.
         pinned: Whether it is a user turn that asks, requests or sets a constraint.
+        carried: The tokens of its tool_result blocks, which it costs at every level.
     """
 
     view: View
@@ -62,6 +64,7 @@ class Cuts:
     tokens: tuple[int, ...]
     mass: tuple[float, ...]
     pinned: bool
+    carried: int = 0
 
     @property
     def turn(self) -> Turn:
@@ -84,9 +87,10 @@ class Cuts:
         return next((one for one in lower if self.tokens[one] < self.tokens[level]), None)
 
     def within(self, share: float) -> Level:
-        """The loosest level within a share of the tokens; the floor where none is."""
+        """The loosest level within a share of the tokens of its text; the floor where none is."""
         allowed = (Level(number) for number in range(self.floor + 1))
-        return next((one for one in allowed if self.tokens[one] <= share * self.tokens[0] + 1e-6), self.floor)
+        limit = self.carried + share * (self.tokens[0] - self.carried) + 1e-6
+        return next((one for one in allowed if self.tokens[one] <= limit), self.floor)
 
 
 def cut(
@@ -111,9 +115,10 @@ def cut(
     """
     transcript = Transcript((view.turn,), "messages")
     everything = np.ones(len(words), np.bool_)
+    carried = _carried(view.turn, counter)
     if view.turn.role in VERBATIM_ROLES or not words:
-        tokens, mass = Ledger.of(transcript, words, counter).total, float(scores.keep.sum())
-        return Cuts(view, scores, (everything,) * 5, (view.turn,) * 5, (tokens,) * 5, (mass,) * 5, False)
+        tokens, mass = carried + Ledger.of(transcript, words, counter).total, float(scores.keep.sum())
+        return Cuts(view, scores, (everything,) * 5, (view.turn,) * 5, (tokens,) * 5, (mass,) * 5, False, carried)
     try:
         weighed = weigh(transcript, words, [view], [scores], policy, counter)
     except PolicyError as error:  # the rules were shown this turn alone
@@ -133,11 +138,22 @@ def cut(
         scores=scores,
         masks=tuple(masks),
         turns=tuple(turns),
-        tokens=_count(turns, weighed.ledger),
+        tokens=tuple(carried + tokens for tokens in _count(turns, weighed.ledger)),
         mass=tuple(float(scores.keep[mask].sum()) for mask in masks),
         pinned=view.turn.role == "user"
         and (bool(protection.asked[protection.names.index("turns")].any()) or revises(view)),
+        carried=carried,
     )
+
+
+def _carried(turn: Turn, counter: TokenCounter) -> int:
+    """The tokens of the tool_result blocks of a turn's message."""
+    message = turn.extra.get("message")
+    texts = result_texts(message) if isinstance(message, Mapping) else []
+    if not texts:
+        return 0
+    results = Transcript(tuple(Turn(role="tool", text=text) for text in texts), "messages")
+    return Ledger.of(results, segment(results), counter).total
 
 
 def _count(turns: Sequence[Turn], ledger: Ledger) -> tuple[int, ...]:

@@ -88,7 +88,7 @@ def rescore(
     if policy.max_tokens is not None:
         state.candidates = [number for number in outside if state.spare(number, state.levels[number])]
     state.slack = sum(state.spare(number, state.levels[number]) for number in state.candidates)
-    state.note_tokens = state.count(state.note) if state.rules.note_missing and state.note else 0
+    state.note_tokens = state.count(state.note) if state.noted and state.note else 0
     _sum(state)
 
 
@@ -117,6 +117,8 @@ def _pack_turn(cuts: Cuts, level: Level, gone: bool) -> dict[str, Any]:
         "pinned": cuts.pinned,
         "tokens": list(cuts.tokens),
     }
+    if cuts.carried:
+        plain["carried"] = cuts.carried
     if not cuts.fixed and cuts.view.words:
         scores = np.stack([cuts.scores.light, cuts.scores.tight, cuts.scores.entity, cuts.scores.pin])
         plain["scores"] = b64encode(scores.astype("<f4").tobytes()).decode("ascii")
@@ -143,7 +145,7 @@ def _unpack_turn(
         cuts.append(cuts[-1] if np.array_equal(mask, before_mask) else render(transcript, words, mask).turns[0])
     view = view_of(turn, words, scores, scorer.thresholds(turn), before)
     mass = tuple(float(scores.keep[mask].sum()) for mask in masks)
-    return Cuts(view, scores, tuple(masks), tuple(cuts), tokens, mass, bool(one["pinned"]))
+    return Cuts(view, scores, tuple(masks), tuple(cuts), tokens, mass, bool(one["pinned"]), int(one.get("carried", 0)))
 
 
 def _spans(words: Sequence[Range], mask: Mask) -> list[list[int]]:

@@ -16,6 +16,7 @@ from compressor.formats.shapes.chat import TEXT_PARTS
 _ANSWERING = frozenset({"tool", "function"})
 _SYSTEM = frozenset({"system", "developer"})
 _CARRIED = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking"})
+_BLOCKS = _CARRIED | {"server_tool_use", "web_search_tool_result", "document", "image", "search_result"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,7 @@ class Wire:
         answers: The ids of the calls whose results it holds.
         plain: Whether it holds text alone.
         bare: Whether it holds nothing but text, tool calls with the thoughts before them, and tool results.
+        blocks: Whether a part of it is of a type that only Anthropic has.
     """
 
     side: str
@@ -35,6 +37,7 @@ class Wire:
     answers: tuple[str, ...] = ()
     plain: bool = True
     bare: bool = True
+    blocks: bool = False
 
 
 def wire_of(message: Mapping[str, Any], number: int) -> Wire:
@@ -58,7 +61,41 @@ def wire_of(message: Mapping[str, Any], number: int) -> Wire:
     )
     side = "user" if role in _ANSWERING else "system" if role in _SYSTEM else role
     plain = bare and not calls and not answers and not types & _CARRIED
-    return Wire(side, calls, answers, plain, bare)
+    return Wire(side, calls, answers, plain, bare, bool(types & _BLOCKS))
+
+
+def result_texts(message: Mapping[str, Any]) -> list[str]:
+    """The texts of the tool_result blocks of a message, in order: a string, or the text blocks of a list.
+
+    They are no part of the text of a turn, as they are never altered.
+    """
+    return [text for part in _parts(message) if part.get("type") == "tool_result" for text in _texts(part)]
+
+
+def whole_text(message: Mapping[str, Any], text: str) -> str:
+    """The text of a message with that of its tool_result blocks, in order, a blank line between two.
+
+    Args:
+        text: Its text without them.
+    """
+    if not any(part.get("type") == "tool_result" for part in _parts(message)):
+        return text
+    return "\n\n".join(
+        text
+        for part in _parts(message)
+        for text in (_texts(part) if part.get("type") == "tool_result" else _own_text(part))
+    )
+
+
+def _texts(block: Mapping[str, Any]) -> list[str]:
+    content = block.get("content")
+    if isinstance(content, str):
+        return [content]
+    return [text for part in _parts(block) for text in _own_text(part)]
+
+
+def _own_text(part: Mapping[str, Any]) -> list[str]:
+    return [part["text"]] if part.get("type") in TEXT_PARTS and isinstance(part.get("text"), str) else []
 
 
 def detail(message: Mapping[str, Any]) -> str:

@@ -19,7 +19,7 @@ from compressor.session.incoming import copied, cut_all
 from compressor.session.levels import LEVELS, Level
 from compressor.session.options import SAVED, Rules
 from compressor.session.packing import pack, rescore, unpack
-from compressor.session.protocol import detail, wire_of
+from compressor.session.protocol import detail, whole_text, wire_of
 from compressor.session.report import SessionReport
 from compressor.session.state import State
 from compressor.tokens import TokenCounter, as_counter, counter_name
@@ -45,7 +45,7 @@ class Session:
         policy: How much to keep and what to protect. Default: that of the compressor.
         model: A shipped model, a model folder, or `heuristic`.
         compressor: A compressor to use instead of `model` and `token_counter`.
-        token_counter: How tokens are counted; see `Compressor`. Text alone, as in a `Report`.
+        token_counter: How tokens are counted; see `Compressor`. Text alone, that of tool results included.
         on_overflow: What to do when what must stay exceeds `max_tokens`: `report` says so in the report, `raise` refuses the
             message with a SessionError, `omit` leaves out turns: where lowering comes no lower than halfway between
             `headroom` and the budget, the oldest turns that are not pinned, down to `headroom`; where even that exceeds
@@ -53,7 +53,10 @@ class Session:
             a message out would break the order of roles, one word of it stays.
         headroom: The share of `max_tokens` that a step aims at, above 0 and at most 1.
         note_missing: Let `messages()` carry a system message of one line that lists the omitted turns, behind the
-            system messages at the head.
+            system messages at the head. Not in a conversation that holds blocks of Anthropic's (tool_use, tool_result,
+            thinking, image, document) and no system message, as its API takes none among the messages; one of
+            Anthropic's that is text alone cannot be told from others. For that API leave it False and put `note` into
+            the argument `system`.
         append_only: Never change a turn that `messages()` has returned, whatever the budget.
     Raises:
         PolicyError: An option is not allowed.
@@ -330,7 +333,7 @@ class Session:
     def _missing(self, number: int) -> Slot:
         cuts, wire = self._state.cuts[number], self._state.wires[number]
         kind = "pinned" if cuts.pinned else "tool_call" if wire.calls else "tool_result" if wire.answers else "turn"
-        text = cuts.turn.text
+        text = whole_text(self._originals[number], cuts.turn.text)
         return Slot(kind, text, number, 0, len(text), cuts.turn.role, detail=detail(self._originals[number]))
 
     def _count(self, text: str) -> int:

@@ -92,13 +92,14 @@ class State:
     def _plan(self, first: int) -> Plan:
         """What is to be done about the turns from `first` on, and what leaves the last turns because of them."""
         rules, policy = self.rules, self.rules.policy
+        sent_tokens = self.note_tokens if self.note_tokens and self.noted else 0
         left, leaving = max(0, first - rules.keep_last), max(0, len(self.cuts) - rules.keep_last)
         movable = [
             number
             for number in range(max(left, self.frozen), leaving)
             if self.cuts[number].next_below(Level.VERBATIM) is not None
         ]
-        total = self.total + sum(cuts.tokens[0] for cuts in self.cuts[first:])
+        total = self.total - self.note_tokens + sent_tokens + sum(cuts.tokens[0] for cuts in self.cuts[first:])
         if policy.max_tokens is None:
             levels = {
                 number: settle(self.cuts[number], keep_ratio=policy.keep_ratio, preset=policy.preset)
@@ -107,10 +108,10 @@ class State:
             saved = sum(
                 self.cuts[number].tokens[0] - self.cuts[number].tokens[level] for number, level in levels.items()
             )
-            return Plan(levels, frozenset(), total - saved, 0, [], self.note, self.note_tokens, None, False)
+            return Plan(levels, frozenset(), total - saved, 0, [], self.note, sent_tokens, None, False)
         candidates = self.candidates + movable
         slack = self.slack + sum(self.spare(number, Level.VERBATIM) for number in movable)
-        waiting = Plan({}, frozenset(), total, slack, candidates, self.note, self.note_tokens, None, self.exhausted)
+        waiting = Plan({}, frozenset(), total, slack, candidates, self.note, sent_tokens, None, self.exhausted)
         if total <= policy.max_tokens:
             return waiting
         if total - slack > policy.max_tokens:
@@ -140,7 +141,7 @@ class State:
                     before = omission.saved
                     omission.run(plan.total - limit + tokens - plan.note_tokens, pins=pins)
                     text = note(self._omitted(levels))
-                    tokens = self.count(text) if self.rules.note_missing and text else 0
+                    tokens = self.count(text) if text and self.noted else 0
             saved, gone, exhausted = omission.saved, omission.gone, False
         candidates = [number for number in plan.candidates if self.spare(number, self._at(levels, number))]
         total = plan.total - saved + tokens - plan.note_tokens
@@ -193,7 +194,7 @@ class State:
         """The messages as they stand, noted as sent."""
         keys = [(number, int(self.levels[number])) for number in self.present]
         sizes = [self.sizes[number] for number in self.present]
-        if self.rules.note_missing and self.note:
+        if self.note and self.noted:
             head = next((at for at, (number, _) in enumerate(keys) if self.wires[number].side != "system"), len(keys))
             keys.insert(head, (NOTE, sum(level == Level.OMITTED for level in self.levels)))
             sizes.insert(head, len(dump(_system(self.note)).encode()))
@@ -210,6 +211,17 @@ class State:
         return [
             _system(self.note) if number == NOTE else self.message(number, self.levels[number]) for number, _ in keys
         ]
+
+    @property
+    def noted(self) -> bool:
+        """Whether the messages carry the note: only if asked, and never where Anthropic's API would refuse it.
+
+        That takes no system message among the messages, so one is added only to a conversation that has one already, or
+        that holds no block of Anthropic's.
+        """
+        if not self.rules.note_missing:
+            return False
+        return any(wire.side == "system" for wire in self.wires) or not any(wire.blocks for wire in self.wires)
 
     def remarks(self) -> Iterator[str]:
         """What a reader of the report should know, a line each."""

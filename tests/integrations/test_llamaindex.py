@@ -145,7 +145,7 @@ async def weather(city: str) -> str:
 def test_an_agent_with_this_memory_sees_less() -> None:
     """Over eight runs with parallel tools: valid requests, the pinned turn verbatim, few rewrites, the store complete."""
     model = Scripted()
-    memory = memory_of(560)
+    memory = memory_of(560, on_overflow="report")
     agent = FunctionAgent(tools=[weather], llm=model, streaming=False)
 
     async def run() -> None:

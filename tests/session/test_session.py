@@ -262,6 +262,42 @@ def test_tool_calls_go_with_their_results_and_are_listed() -> None:
     assert result.text == "row " * 50
 
 
+def with_result(content: Any) -> list[dict[str, Any]]:
+    """A conversation of Anthropic's with one tool result."""
+    return [
+        {"role": "user", "content": "Where is room 7?"},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "look", "input": {}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": content}]},
+        {"role": "assistant", "content": "Upstairs."},
+        {"role": "user", "content": "Where is room 8?"},
+    ]
+
+
+@pytest.mark.parametrize("content", ["row " * 50, [{"type": "text", "text": "row " * 50}]])
+def test_results_in_blocks_count_and_are_listed(content: Any) -> None:
+    """As those in messages of their own: in all sums, and verbatim in the memory."""
+    session = session_of(max_tokens=100, keep_last=1)
+    session.extend(with_result(content))
+    assert session.report.tokens_before == session.report.tokens_after == 62
+    session = session_of(max_tokens=25, keep_last=1, on_overflow="omit")
+    session.extend(with_result(content))
+    assert session.report.tokens_before == 62
+    assert session.report.tokens_after == 12
+    assert [(slot.kind, slot.text) for slot in session.memory.missing] == [
+        ("tool_call", ""),
+        ("tool_result", "row " * 50),
+    ]
+
+
+def test_no_system_message_is_put_between_blocks_of_anthropic() -> None:
+    """Its API refuses one; the note stays to be had, and costs nothing."""
+    session = session_of(max_tokens=25, keep_last=1, on_overflow="omit", note_missing=True)
+    session.extend(with_result("row " * 50))
+    assert session.note
+    assert [message["role"] for message in session.messages()] == ["user", "assistant", "user"]
+    assert session.report.tokens_after == 12
+
+
 def test_images_are_never_left_out() -> None:
     """Only their words go."""
     image = {"type": "image_url", "image_url": {"url": "https://x.example/a.png"}}
