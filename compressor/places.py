@@ -110,8 +110,7 @@ def drop_emptied(output: Transcript, policy: Policy) -> Transcript:
         return output
     free = _free(output, policy)
     return output.with_turns(
-        drop(turn) if index in free and not turn.text and _is_message(output, index) else turn
-        for index, turn in enumerate(output.turns)
+        drop(turn) if index in free and not turn.text else turn for index, turn in enumerate(output.turns)
     )
 
 

@@ -64,7 +64,7 @@ def test_one_column_gives_one_level(run: Run, raw_file: Path, sheet: Path, tmp_p
     save(sheet, [{name: value for name, value in row.items() if name not in ("light", "tight")} for row in rows])
     edits(run, raw_file, sheet, tmp_path / "out.jsonl")
     user = records(tmp_path / "out.jsonl")[0]["turns"][1]
-    assert user["light"] == "Hi,, can Dr. Vane see me on 1 June? I can't come before noon."
+    assert user["light"] == "Hi, , can Dr. Vane see me on 1 June? I can't come before noon."
     assert "tight" in user["unsure"]
 
 
