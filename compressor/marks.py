@@ -361,8 +361,11 @@ class _TurnReader:
                 at = len(others)
                 others += indices
                 for place, mark in enumerate(indices):
-                    for index in indices[:place]:
-                        if not self._waits(mark, index) and index + 1 < mark:
+                    for before in range(place - 1, -1, -1):
+                        index = indices[before]
+                        if self._waits(mark, index):  # then it waits for a word behind all earlier ones too
+                            break
+                        if index + 1 < mark:
                             apart = next((word for word in range(index + 1, mark) if self.content[word]), index + 1)
                             found.append((apart, index, at + place, at + place + 1))
         return found, others
