@@ -3,6 +3,7 @@
 from compressor.batch.engine import Watcher, run_batch
 from compressor.batch.errors import BatchError, BusyError, ChangedError, FirstFailure
 from compressor.batch.identity import Settings
+from compressor.batch.inputs import Selection
 from compressor.batch.report import BatchReport
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "BusyError",
     "ChangedError",
     "FirstFailure",
+    "Selection",
     "Settings",
     "Watcher",
     "run_batch",

@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 import click
 
-from compressor.batch import ChangedError, FirstFailure, Settings, run_batch
+from compressor.batch import ChangedError, FirstFailure, Selection, Settings, run_batch
 from compressor.batch.preview import Found, Survey, sample, survey
 from compressor.batch.progress import Terminal
 from compressor.batch.report import BatchReport
@@ -35,6 +35,8 @@ LISTED = 40
 @click.option("--role-column", help="Of CSV files: the column with the speaker or role.")
 @click.option("--text-column", help="Of CSV files: the column with the text.")
 @click.option("--conversation-column", help="Of CSV files: rows of one value here are one conversation.")
+@click.option("--include", multiple=True, metavar="GLOB", help="Of folders: only files like this; repeatable.")
+@click.option("--exclude", multiple=True, metavar="GLOB", help="Of folders: no file like this; repeatable.")
 @click.option(
     "--cache-mb", type=click.IntRange(0), default=64, show_default=True, help="Score cache of each worker; 0: none."
 )
@@ -48,12 +50,15 @@ def batch(
     dry_run: bool,
     sample_size: int | None,
     diff: bool,
+    include: tuple[str, ...],
+    exclude: tuple[str, ...],
     quiet: bool,
     **options: Any,
 ) -> None:
     """Compress files and folders of conversations into a folder, on all cores.
 
-    Every file of IN has a result of the same name and format in OUT. A run that was interrupted, however, goes on where it
+    Every file of IN has a result of the same name and format in OUT. --include and --exclude compare file names and paths
+    below a folder, as '*.jsonl' or 'old/*'. A run that was interrupted, however, goes on where it
     stopped when the same command is given again. A record that fails stands unchanged in the result and is listed in
     OUT/errors.jsonl; OUT/report.json sums up. Exit status: 0 all done, 1 some failed, 2 wrong usage, 128 + signal if it was
     stopped.
@@ -64,16 +69,24 @@ def batch(
         raise click.UsageError("--dry-run and --sample are given together; choose one.")
     settings = _settings(options)
     try:
+        selection = Selection(include, exclude)
         if dry_run:
-            found = survey(inputs, out, settings, workers=workers)
+            found = survey(inputs, out, settings, workers=workers, selection=selection)
             _show_survey(found)
             sys.exit(1 if found.failed else 0)
         if sample_size is not None:
-            sys.exit(_show_sample(inputs, out, settings, sample_size, diff))
+            sys.exit(_show_sample(inputs, out, settings, sample_size, diff, selection))
         terminal = Terminal(quiet=quiet)
         with terminal.listening():
             report = run_batch(
-                inputs, out, settings, workers=workers, restart=restart, fail_fast=fail_fast, watcher=terminal
+                inputs,
+                out,
+                settings,
+                workers=workers,
+                restart=restart,
+                fail_fast=fail_fast,
+                selection=selection,
+                watcher=terminal,
             )
     except (PolicyError, ChangedError) as error:
         raise click.UsageError(shown(str(error))) from error
@@ -131,9 +144,11 @@ def _described(found: Found) -> str:
     return f"{how}; {found.records} conversations, {found.characters} characters"
 
 
-def _show_sample(inputs: tuple[str, ...], out: str, settings: Settings, size: int, diff: bool) -> int:
+def _show_sample(
+    inputs: tuple[str, ...], out: str, settings: Settings, size: int, diff: bool, selection: Selection
+) -> int:
     """Print each record of a sample and the sums; the exit status."""
-    results, tally, _ = sample(inputs, out, settings, size)
+    results, tally, _ = sample(inputs, out, settings, size, selection=selection)
     failed = 0
     for each in results:
         where = f"{each.file.path}:{each.line}" if each.line else str(each.file.path)

@@ -11,7 +11,7 @@ from typing import Any
 from compressor.batch.chunks import Chunk, in_chunks
 from compressor.batch.errors import ChangedError, FirstFailure
 from compressor.batch.identity import Settings, Stamp, identity
-from compressor.batch.inputs import ERRORS, REPORT, STATE, Input, Inputs, find_inputs
+from compressor.batch.inputs import ERRORS, REPORT, STATE, Input, Inputs, Selection, find_inputs
 from compressor.batch.journal import FAILED, OPEN, PUBLISHED, Journal, write_atomically
 from compressor.batch.lock import locked
 from compressor.batch.output import Output, error_line, reported
@@ -66,6 +66,7 @@ def run_batch(
     workers: int | None = None,
     restart: bool = False,
     fail_fast: bool = False,
+    selection: Selection | None = None,
     watcher: Watcher | None = None,
 ) -> BatchReport:
     """Compress files of conversations into a folder; a run that was interrupted goes on where it stopped.
@@ -82,6 +83,7 @@ def run_batch(
             there are cores.
         restart: Begin anew; results of an earlier run are replaced file by file, when the new ones are whole.
         fail_fast: Stop at the first record or file that fails.
+        selection: Which files of the folders are meant. Default: all.
         watcher: Is told how far the run is.
     Returns:
         The report; `complete` is false where the watcher stopped the run.
@@ -95,11 +97,7 @@ def run_batch(
     """
     if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
         raise PolicyError(f"workers is {workers!r}; allowed: None or a whole number, 1 or more.")
-    found = find_inputs(inputs, out)
-    if not found.files and not found.unreadable:
-        raise PolicyError(
-            f"there is no file to compress in {', '.join(map(str, inputs))}; hidden ones are passed over."
-        )
+    found = find_inputs(inputs, out, selection)
     made_with = identity(settings)
     root = Path(out)
     with reported(root):

@@ -4,6 +4,7 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from compressor.errors import PolicyError
@@ -53,7 +54,40 @@ class Inputs:
         return sum(file.size for file in self.files)
 
 
-def find_inputs(given: Sequence[str | Path], out: str | Path) -> Inputs:
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which files of a folder are meant: patterns of the shell, matched against a file's name and its path below the folder.
+
+    Args:
+        include: Take the files that match one of these. Empty: all.
+        exclude: Pass over those that match one of these, whatever `include` says.
+    Raises:
+        PolicyError: A pattern is no text, or empty.
+    """
+
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("include", "exclude"):
+            patterns = getattr(self, name)
+            if not isinstance(patterns, tuple) or not all(isinstance(each, str) and each for each in patterns):
+                raise PolicyError(
+                    f"{name} is {patterns!r}; allowed: a tuple of patterns, such as ('*.jsonl', 'old/*')."
+                )
+
+    def why_not(self, path: str) -> str:
+        """Why a file is passed over, or an empty string.
+
+        Args:
+            path: Its path below the folder, with `/` between the parts.
+        """
+        if _matches(path, self.exclude):
+            return "excluded"
+        return "not included" if self.include and not _matches(path, self.include) else ""
+
+
+def find_inputs(given: Sequence[str | Path], out: str | Path, selection: Selection | None = None) -> Inputs:
     """List the files that are meant, and name their results.
 
     A file named itself goes directly into the output folder; a folder's files keep their path below it, and where
@@ -63,9 +97,10 @@ def find_inputs(given: Sequence[str | Path], out: str | Path) -> Inputs:
     Args:
         given: Files and folders.
         out: The output folder; need not exist.
+        selection: Which files of the folders are meant; a file named itself always is. Default: all.
     Raises:
-        PolicyError: An input does not exist or is no file or folder, two results would be one file, a result would
-            overwrite an input or one of the run's own files, or the output is no folder.
+        PolicyError: An input does not exist or is no file or folder, there is no file at all, two results would be one
+            file, a result would overwrite an input or one of the run's own files, or the output is no folder.
     """
     root = _checked_output(out)
     files: list[Input] = []
@@ -76,12 +111,18 @@ def find_inputs(given: Sequence[str | Path], out: str | Path) -> Inputs:
         if not path.is_dir():
             files.append(Input(path, path.name, path.stat().st_size))
             continue
+        below = selection or Selection()
         prefix = f"{path.resolve().name}/" if len(given) > 1 else ""
         for found, size, reason in _walk(path, root, unreadable):
-            if reason:
+            name = found.relative_to(path).as_posix()
+            if reason := reason or below.why_not(name):
                 skipped.append((str(found), reason))
             else:
-                files.append(Input(found, prefix + found.relative_to(path).as_posix(), size))
+                files.append(Input(found, prefix + name, size))
+    if not files and not unreadable:
+        kinds = ", ".join(sorted({reason for _, reason in skipped}))
+        over = f"; passed over: {kinds}" if kinds else ""
+        raise PolicyError(f"there is no file to compress in {', '.join(map(str, given))}{over}.")
     return Inputs(_without_clashes(files, root), tuple(skipped), tuple(unreadable))
 
 
@@ -112,6 +153,10 @@ def _checked_input(item: str | Path) -> Path:
             f"the input {item} is {_kind(mode)}, which cannot be read twice; {ALLOWED}. Save it to a file first."
         )
     return path
+
+
+def _matches(path: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(path, each) or fnmatchcase(path.rpartition("/")[2], each) for each in patterns)
 
 
 def _walk(folder: Path, out: Path, unreadable: list[tuple[str, str]]) -> Iterator[tuple[Path, int, str]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from compressor.batch.chunks import is_record
 from compressor.batch.identity import Settings
-from compressor.batch.inputs import Input, Inputs, find_inputs
+from compressor.batch.inputs import Input, Inputs, Selection, find_inputs
 from compressor.batch.sources import Begin, Cut, Failed, steps
 from compressor.batch.tables import COLUMN, TablePiece, row_value
 from compressor.batch.tally import Tally
@@ -83,14 +83,21 @@ class _Drawn:
     row: int = 0
 
 
-def survey(inputs: Sequence[str | Path], out: str | Path, settings: Settings, *, workers: int | None = None) -> Survey:
+def survey(
+    inputs: Sequence[str | Path],
+    out: str | Path,
+    settings: Settings,
+    *,
+    workers: int | None = None,
+    selection: Selection | None = None,
+) -> Survey:
     """Read all inputs, compress some records drawn from all over them, and write nothing.
 
     Raises:
         PolicyError: An input is not allowed, or there is none.
         ModelError: The model cannot be used.
     """
-    found = _find(inputs, out)
+    found = find_inputs(inputs, out, selection)
     files, drawn = _read_all(found, settings, PROBE)
     worker = Worker(settings)
     characters, spent = 0, 0.0
@@ -107,7 +114,12 @@ def survey(inputs: Sequence[str | Path], out: str | Path, settings: Settings, *,
 
 
 def sample(
-    inputs: Sequence[str | Path], out: str | Path, settings: Settings, size: int
+    inputs: Sequence[str | Path],
+    out: str | Path,
+    settings: Settings,
+    size: int,
+    *,
+    selection: Selection | None = None,
 ) -> tuple[list[Sampled], Tally, Inputs]:
     """Compress some records drawn from all over the inputs, the same ones each time, and write nothing.
 
@@ -119,7 +131,7 @@ def sample(
     """
     if isinstance(size, bool) or not isinstance(size, int) or size < 1:
         raise PolicyError(f"sample is {size!r}; allowed: a whole number of records, 1 or more.")
-    found = _find(inputs, out)
+    found = find_inputs(inputs, out, selection)
     files, drawn = _read_all(found, settings, size)
     worker = Worker(settings)
     tally = Tally()
@@ -140,15 +152,6 @@ def sample(
         tally.count(result.report)
         results.append(Sampled(each.file, line, result))
     return results, tally, found
-
-
-def _find(inputs: Sequence[str | Path], out: str | Path) -> Inputs:
-    found = find_inputs(inputs, out)
-    if not found.files and not found.unreadable:
-        raise PolicyError(
-            f"there is no file to compress in {', '.join(map(str, inputs))}; hidden ones are passed over."
-        )
-    return found
 
 
 def _read_all(inputs: Inputs, settings: Settings, size: int) -> tuple[list[Found], list[_Drawn]]:

@@ -69,6 +69,20 @@ def test_wrong_usage_is_2(
     assert not (tmp_path / "out").exists()
 
 
+def test_files_can_be_chosen(archive: Path, tmp_path: Path) -> None:
+    """In a dry run, a sample and a run; what was passed over is counted."""
+    out = tmp_path / "out"
+    for mode in (("--dry-run",), ("--sample", "3"), ()):
+        found = batch(archive, "-o", out, "--include", "2024/*", "--exclude", "*.gz", *mode)
+        assert found.exit_code == 0, found.output
+        assert "chats.jsonl" not in found.output
+    assert {path.name for path in out.rglob("*.*") if path.parent.name in ("may", "2024")} == {"list.json", "call.txt"}
+    assert "passed over: 1 × excluded, 2 × hidden, 2 × not included" in found.output
+    none = batch(archive, "-o", out, "--include", "*.parquet")
+    assert none.exit_code == 2
+    assert "no file to compress" in none.output
+
+
 def test_a_changed_policy_is_wrong_usage(archive: Path, tmp_path: Path) -> None:
     """And --restart mends it."""
     batch(archive, "-o", tmp_path / "out")

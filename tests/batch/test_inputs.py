@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from compressor.batch.inputs import find_inputs
+from compressor.batch.inputs import Selection, find_inputs
 from compressor.errors import PolicyError
 
 
@@ -39,6 +39,38 @@ def test_of_several_inputs_folders_keep_their_own_name(archive: Path, tmp_path: 
 def test_a_hidden_file_that_is_named_is_taken(archive: Path, tmp_path: Path) -> None:
     """It was meant."""
     assert names(archive / ".hidden.jsonl", out=tmp_path / "out") == [".hidden.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("include", "exclude", "expected"),
+    [
+        (("*.jsonl",), (), ["chats.jsonl"]),
+        (("*.jsonl", "*.jsonl.gz"), (), ["chats.jsonl", "2024/may/more.jsonl.gz"]),
+        (("2024/*",), ("*.gz",), ["2024/list.json", "2024/may/call.txt"]),
+        ((), ("2024/may/*", "broken.json"), ["chats.jsonl", "2024/list.json"]),
+        (("*.JSONL", "2024/may/call.tx?"), (), ["2024/may/call.txt"]),
+    ],
+)
+def test_files_of_a_folder_are_chosen_by_name_or_path(
+    archive: Path, tmp_path: Path, include: tuple[str, ...], exclude: tuple[str, ...], expected: list[str]
+) -> None:
+    """What was not chosen is listed with the reason; what was named itself is taken."""
+    found = find_inputs([archive], tmp_path / "out", Selection(include, exclude))
+    assert [file.name for file in found.files] == expected
+    reasons = {reason for _, reason in found.skipped} - {"hidden"}
+    assert reasons <= {"excluded", "not included"}
+    assert len(found.skipped) == 2 + 5 - len(expected)
+    named = find_inputs([archive / "broken.json"], tmp_path / "out", Selection(include, ("*",)))
+    assert [file.name for file in named.files] == ["broken.json"]
+
+
+def test_a_choice_of_nothing_is_refused(archive: Path, tmp_path: Path) -> None:
+    """With what became of the files; and a pattern must be one."""
+    with pytest.raises(PolicyError, match=r"no file to compress in .*; passed over: hidden, not included"):
+        find_inputs([archive], tmp_path / "out", Selection(include=("*.parquet",)))
+    for wrong in (("",), "*.json", (3,)):
+        with pytest.raises(PolicyError, match="include is"):
+            Selection(include=wrong)  # type: ignore[arg-type]
 
 
 def test_an_input_given_twice_is_taken_once(archive: Path, tmp_path: Path) -> None:
