@@ -5,12 +5,12 @@ from typing import Any
 
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
-from pydantic import ConfigDict, Field, PrivateAttr, field_serializer, field_validator
+from pydantic import ConfigDict, Field, PrivateAttr
 
 from compressor.integrations.documents import shorten
-from compressor.integrations.options import compressor_of, policy_of, policy_options
+from compressor.integrations.fields import PolicyField
+from compressor.integrations.options import compressor_of
 from compressor.pipeline import Compressor
-from compressor.policy import Policy
 
 
 class DocumentCompressor(BaseDocumentCompressor):
@@ -37,20 +37,11 @@ class DocumentCompressor(BaseDocumentCompressor):
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
-    policy: Any = None
+    policy: PolicyField = None
     model: str = "default"
     compressor: Any = Field(default=None, exclude=True)
     token_counter: Any = Field(default=None, exclude=True)
     _compressor: Compressor = PrivateAttr()
-
-    @field_validator("policy")
-    @classmethod
-    def _policy(cls, given: Any) -> Policy | None:
-        return policy_of(given)
-
-    @field_serializer("policy")
-    def _policy_options(self, policy: Policy | None) -> dict[str, Any] | None:
-        return policy_options(policy)
 
     def model_post_init(self, context: Any) -> None:
         """Load the model, so that a mistake shows at once."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from llama_index.core.base.llms.types import ChatMessage
-from llama_index.core.bridge.pydantic import Field, PrivateAttr, field_serializer, field_validator
+from llama_index.core.bridge.pydantic import Field, PrivateAttr
 from llama_index.core.llms import LLM
 from llama_index.core.memory.types import DEFAULT_CHAT_STORE_KEY, BaseChatStoreMemory
 from llama_index.core.storage.chat_store import BaseChatStore, SimpleChatStore
@@ -13,8 +13,9 @@ from llama_index.core.storage.chat_store.loading import load_chat_store
 from llama_index.core.utils import get_tokenizer
 
 from compressor.integrations.conversations import Conversations, Overflow
+from compressor.integrations.fields import PolicyField
 from compressor.integrations.llamaindex.messages import read, write
-from compressor.integrations.options import policy_of, policy_options, with_budget
+from compressor.integrations.options import with_budget
 from compressor.pipeline import Compressor
 from compressor.policy import Policy
 from compressor.session import Session
@@ -57,21 +58,12 @@ class CompressedMemory(BaseChatStoreMemory):
 
     token_limit: int
     tokenizer_fn: Callable[[str], Sequence[Any]] = Field(default_factory=get_tokenizer, exclude=True)
-    policy: Any = None
+    policy: PolicyField = None
     model: str = "default"
     compressor: Any = Field(default=None, exclude=True)
     on_overflow: Overflow = "omit"
     note_missing: bool = False
     _conversations: Conversations = PrivateAttr()
-
-    @field_validator("policy")
-    @classmethod
-    def _policy(cls, given: Any) -> Policy | None:
-        return policy_of(given)
-
-    @field_serializer("policy")
-    def _policy_options(self, policy: Policy | None) -> dict[str, Any] | None:
-        return policy_options(policy)
 
     def model_post_init(self, context: Any) -> None:
         """Load the model, so that a mistake shows at once."""

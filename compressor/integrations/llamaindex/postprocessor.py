@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from llama_index.core.bridge.pydantic import Field, PrivateAttr, field_serializer, field_validator
+from llama_index.core.bridge.pydantic import Field, PrivateAttr
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import BaseNode, ImageNode, Node, NodeWithScore, QueryBundle, TextNode
 
 from compressor.integrations.documents import shorten
-from compressor.integrations.options import compressor_of, policy_of, policy_options
+from compressor.integrations.fields import PolicyField
+from compressor.integrations.options import compressor_of
 from compressor.pipeline import Compressor
-from compressor.policy import Policy
 
 
 class CompressionPostprocessor(BaseNodePostprocessor):
@@ -33,20 +33,11 @@ class CompressionPostprocessor(BaseNodePostprocessor):
         ModelError: The model cannot be used.
     """
 
-    policy: Any = None
+    policy: PolicyField = None
     model: str = "default"
     compressor: Any = Field(default=None, exclude=True)
     token_counter: Any = Field(default=None, exclude=True)
     _compressor: Compressor = PrivateAttr()
-
-    @field_validator("policy")
-    @classmethod
-    def _policy(cls, given: Any) -> Policy | None:
-        return policy_of(given)
-
-    @field_serializer("policy")
-    def _policy_options(self, policy: Policy | None) -> dict[str, Any] | None:
-        return policy_options(policy)
 
     def model_post_init(self, context: Any) -> None:
         """Load the model, so that a mistake shows at once."""
