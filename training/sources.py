@@ -159,11 +159,11 @@ def n_words(examples: Iterable[Example]) -> int:
 
 
 def _draw(own: Sequence[Example], mixed: Sequence[Example], seed: int) -> Splits:
-    """Splits of one's own; a transcript of the repository stays where the repository has it."""
-    general = {example.id for example in mixed}
-    fresh = [example for example in own if example.id not in general]
+    """Splits of one's own; a transcript that the shipped models were judged on, or that is the repository's, stays there."""
     listed = read_splits(LISTED)
-    kept = {example.id for example in own if example.id in general}
+    settled = {example.id for example in mixed} | listed.dev | listed.test
+    fresh = [example for example in own if example.id not in settled]
+    kept = {example.id for example in own if example.id in settled}
     drawn = make_splits(fresh, seed) if fresh else Splits(frozenset(), frozenset())
     splits = Splits(drawn.dev | (listed.dev & kept), drawn.test | (listed.test & kept))
     if not splits.dev or not splits.test:

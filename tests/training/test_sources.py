@@ -59,6 +59,14 @@ def test_what_is_ones_own_already_is_not_mixed_in_again(some_general: Path) -> N
     assert len(corpus.splits.test) == 3
 
 
+def test_what_the_shipped_models_were_judged_on_is_never_learned_from(some_general: Path) -> None:
+    """Also where it comes in as one's own and nothing is mixed in: no drawn split may put it into training."""
+    corpus = gather(Sources((some_general,)))
+    listed = read_splits(LISTED)
+    assert {example.id for example in corpus.part("train")[0]}.isdisjoint(listed.dev | listed.test)
+    assert listed.test & {example.id for example in corpus.own} <= corpus.splits.test
+
+
 def test_terms_count_as_names_in_any_case(tmp_path: Path) -> None:
     """Whole words only; a comment and a blank line are no terms."""
     (tmp_path / "terms.txt").write_text("# trade\nbill of lading\n\nlay days # time\n", encoding="utf-8")
