@@ -167,7 +167,7 @@ def formats() -> None:
 
 
 @main.command()
-@click.option("--model", default="default", show_default=True, help="A model's name or folder.")
+@click.option("--model", default="default", show_default=True, help="`default`, `fast`, or a model folder.")
 def info(model: str) -> None:
     """Show the model, the versions and the threads in use."""
     from compressor.scoring.classifier import default_threads

@@ -40,7 +40,10 @@ def policy_options(command: F) -> F:
                 help="What becomes of emptied turns.",
             ),
             click.option(
-                "--model", default="default", show_default=True, help="A model's name or folder, or `heuristic`."
+                "--model",
+                default="default",
+                show_default=True,
+                help="`default`, `fast`, a model folder, or `heuristic`.",
             ),
             click.option(
                 "--tokens", default="estimate", show_default=True, help="estimate, tiktoken or tiktoken:ENCODING."

@@ -1,6 +1,7 @@
-"""The shipped model: batches, parity with torch, quality not below its metrics, and real transcripts."""
+"""The shipped models: batches, parity with torch, quality not below their metrics, and real transcripts."""
 
 import json
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from compressor import Compressor, Transcript, Turn
 from compressor.scoring import Scores
 from compressor.scoring.classifier import ClassifierScorer
+from compressor.scoring.weights import SHIPPED, model_folder
 from compressor.words import by_turn, segment
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -36,11 +38,13 @@ def turns() -> list[Turn]:
     return [turn for record in labelled([LABELLED[0], LABELLED[20], LABELLED[-1]], 2) for turn in turns_of(record)]
 
 
-def test_batch_mates_change_no_decision(shipped: Compressor, turns: list[Turn]) -> None:
+@pytest.mark.parametrize("name", SHIPPED)
+def test_batch_mates_change_no_decision(name: str, turns: list[Turn]) -> None:
     """Alone, among others, in another order and on one thread: the same scores to the last bit."""
-    alone = [score(shipped.scorer, [turn])[0] for turn in turns]  # type: ignore[arg-type]
-    together = score(shipped.scorer, turns)  # type: ignore[arg-type]
-    backwards = score(ClassifierScorer.from_folder("default", threads=1), turns[::-1])[::-1]
+    scorer = ClassifierScorer.from_folder(name)
+    alone = [score(scorer, [turn])[0] for turn in turns]
+    together = score(scorer, turns)
+    backwards = score(ClassifierScorer.from_folder(name, threads=1), turns[::-1])[::-1]
     for one, other, third in zip(alone, together, backwards, strict=True):
         for head in ("light", "tight", "entity", "pin"):
             assert np.array_equal(getattr(one, head), getattr(other, head))
@@ -64,33 +68,62 @@ def test_torch_and_onnx_agree(turns: list[Turn]) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", SHIPPED)
 @pytest.mark.parametrize("lang", ["en", "zh"])
-def test_quality_is_not_below_the_metrics(shipped: Compressor, lang: str) -> None:
+def test_quality_is_not_below_the_metrics(name: str, lang: str) -> None:
     """F1 of `light` on labelled test transcripts, within sampling error of the figure in metrics.json."""
     from training.corpora.annotated import read_record
     from training.metrics import f1
 
     test = set(json.loads((ROOT / "training" / "data" / "splits.json").read_text(encoding="utf-8"))["test"])
     records = [record for record in labelled(LABELLED, 99) if record["id"] in test and record["lang"] == lang]
+    scorer = ClassifierScorer.from_folder(name)
     targets, found = [], []
     for example in map(read_record, records):
         turns = list(example.transcript.turns)
-        for turn, labels, scores in zip(turns, example.labels, score(shipped.scorer, turns), strict=True):  # type: ignore[arg-type]
+        for turn, labels, scores in zip(turns, example.labels, score(scorer, turns), strict=True):
             targets.append(labels[:, 0] >= 0.5)
-            found.append(scores.light >= shipped.scorer.thresholds(turn)["light"])
-    metrics = json.loads((ROOT / "models" / "default" / "metrics.json").read_text(encoding="utf-8"))
+            found.append(scores.light >= scorer.thresholds(turn)["light"])
+    metrics = json.loads((model_folder(name) / "metrics.json").read_text(encoding="utf-8"))
     assert f1(np.concatenate(targets), np.concatenate(found)) >= metrics["test"][lang]["light"]["f1"] - 0.02
 
 
+def test_every_shipped_model_is_complete_and_in_the_package() -> None:
+    """Each file that a user needs of each model is in the folder, and named for the wheel."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    packed = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    wanted = {
+        f"models/{name}/{file}"
+        for name in SHIPPED
+        for file in ("README.md", "config.json", "metrics.json", "model.onnx", "tokenizer.json")
+    }
+    assert set(packed) == wanted
+    assert all((ROOT / path).is_file() for path in wanted)
+
+
+def test_the_fast_model_is_as_good_as_promised() -> None:
+    """Half of the layers, the same tokenizer, and F1 on the same test split within 0.7 points of the default's."""
+    default, fast = (
+        json.loads((model_folder(name) / "metrics.json").read_text(encoding="utf-8")) for name in ("default", "fast")
+    )
+    for lang in ("en", "zh"):
+        assert fast["test"][lang]["words"] == default["test"][lang]["words"]
+        for head in ("light", "tight"):
+            assert fast["test"][lang][head]["f1"] >= default["test"][lang][head]["f1"] - 0.007, (lang, head)
+    one, other = (model_folder(name) / "tokenizer.json" for name in ("default", "fast"))
+    assert one.read_bytes() == other.read_bytes()
+
+
+@pytest.mark.parametrize("model", SHIPPED)
 @pytest.mark.parametrize("name", ["warranty_call.txt", "agent_chat.json"])
 @pytest.mark.parametrize(
     "options", [{}, {"preset": "tight"}, {"keep_ratio": 0.5}, {"max_tokens": 100, "floor": "masks"}]
 )
-def test_examples_keep_the_promises(shipped: Compressor, name: str, options: dict[str, object]) -> None:
+def test_examples_keep_the_promises(model: str, name: str, options: dict[str, object]) -> None:
     """Real transcripts pass their own check at every setting, and get shorter."""
     from compressor.formats import read_file
 
-    result = shipped.compress(read_file(EXAMPLES / name), keep_last=0, **options)
+    result = Compressor.from_pretrained(model).compress(read_file(EXAMPLES / name), keep_last=0, **options)
     result.verify()
     assert result.report.tokens_after < 0.85 * result.report.tokens_before
 

@@ -93,7 +93,7 @@ def _head(config: ModelConfig) -> Iterable[str]:
     yield f"- Encoder: {config.base}, {layers} layers, width {hidden}, {pieces}"
     yield f"- Windows of {config.window} subwords, one every {config.stride}; a word scores the mean of its subwords"
     yield f"- Roles: {', '.join(config.roles)}; words cut by segmentation version {config.segmentation}"
-    yield f"- `model.onnx` is stored as `{config.quantisation}`; `model.safetensors` (float16, the word embedding in 8 bits) is not in the wheel"
+    yield f"- `model.onnx` is stored as `{config.quantisation}`; the wheel holds no `model.safetensors` (float16, the word embedding in 8 bits), which torch and further training need"
 
 
 def _sources(config: ModelConfig, record: Mapping[str, Any] | None) -> Iterable[str]:

@@ -21,7 +21,7 @@ class Unusable(click.ClickException):
     "--system", "systems", multiple=True, metavar="SPEC", help="What to grade; repeatable. See below for SPEC."
 )
 @click.option(
-    "--model", default="default", show_default=True, help="Of ours: a model's name or folder, or `heuristic`."
+    "--model", default="default", show_default=True, help="Of ours: `default`, `fast`, a model folder, or `heuristic`."
 )
 @click.option("--cases", multiple=True, metavar="PATH", help="Flip cases instead of those of the package; repeatable.")
 @click.option(
@@ -88,7 +88,7 @@ def evaluate(**options: Any) -> None:
 @click.option(
     "--baseline", required=True, metavar="FILE", help="A metrics file that `evaluate --update-metrics` wrote into."
 )
-@click.option("--model", help="Another model than the baseline's: a name or a folder.")
+@click.option("--model", help="Another model than the baseline's: `fast`, or a model folder.")
 @click.option("--quick", is_flag=True, help="Leave the longest conversations out.")
 @click.option("--json", "json_path", metavar="FILE", help="Write the new figures.")
 @click.option("--quiet", is_flag=True, help="No progress bar.")

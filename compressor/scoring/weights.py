@@ -18,7 +18,11 @@ HEADS = ("light", "tight", "entity", "pin")
 LANGUAGES = ("en", "zh")
 """The languages that have thresholds of their own."""
 
-ALLOWED = "allowed: the name of a shipped model (`default`), the path of a model folder, or `heuristic`"
+SHIPPED = ("default", "fast")
+"""Names of the models in the package; each is a folder."""
+
+_NAMES = " or ".join(f"`{name}`" for name in SHIPPED)
+ALLOWED = f"allowed: the name of a shipped model ({_NAMES}), the path of a model folder, or `heuristic`"
 
 _PACKAGED = Path(__file__).resolve().parents[1] / "models"
 _REPOSITORY = Path(__file__).resolve().parents[2] / "models"
@@ -129,7 +133,7 @@ def required(folder: Path, name: str) -> Path:
         ModelError: The folder or the file is not there; says what is missing, and where.
     """
     if not os.path.isdir(folder):
-        raise ModelError(f"no model folder at {folder}; give the name of a shipped model (`default`) or a path.")
+        raise ModelError(f"no model folder at {folder}; give the name of a shipped model ({_NAMES}) or a path.")
     if not os.path.isfile(folder / name):
         raise ModelError(
             f"{folder.absolute()}: {name} is missing; the folder needs config.json, tokenizer.json and the weights."
