@@ -38,10 +38,20 @@ def turns() -> list[Turn]:
     return [turn for record in labelled([LABELLED[0], LABELLED[20], LABELLED[-1]], 2) for turn in turns_of(record)]
 
 
-@pytest.mark.parametrize("name", SHIPPED)
-def test_batch_mates_change_no_decision(name: str, turns: list[Turn]) -> None:
+@pytest.fixture(scope="module", params=SHIPPED)
+def name(request: pytest.FixtureRequest) -> str:
+    """Each shipped model."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def scorer(name: str) -> ClassifierScorer:
+    """That model, loaded once."""
+    return ClassifierScorer.from_folder(name)
+
+
+def test_batch_mates_change_no_decision(name: str, scorer: ClassifierScorer, turns: list[Turn]) -> None:
     """Alone, among others, in another order and on one thread: the same scores to the last bit."""
-    scorer = ClassifierScorer.from_folder(name)
     alone = [score(scorer, [turn])[0] for turn in turns]
     together = score(scorer, turns)
     backwards = score(ClassifierScorer.from_folder(name, threads=1), turns[::-1])[::-1]
@@ -68,16 +78,14 @@ def test_torch_and_onnx_agree(turns: list[Turn]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SHIPPED)
 @pytest.mark.parametrize("lang", ["en", "zh"])
-def test_quality_is_not_below_the_metrics(name: str, lang: str) -> None:
+def test_quality_is_not_below_the_metrics(name: str, scorer: ClassifierScorer, lang: str) -> None:
     """F1 of `light` on labelled test transcripts, within sampling error of the figure in metrics.json."""
     from training.corpora.annotated import read_record
     from training.metrics import f1
 
     test = set(json.loads((ROOT / "training" / "data" / "splits.json").read_text(encoding="utf-8"))["test"])
     records = [record for record in labelled(LABELLED, 99) if record["id"] in test and record["lang"] == lang]
-    scorer = ClassifierScorer.from_folder(name)
     targets, found = [], []
     for example in map(read_record, records):
         turns = list(example.transcript.turns)
@@ -114,16 +122,15 @@ def test_the_fast_model_is_as_good_as_promised() -> None:
     assert one.read_bytes() == other.read_bytes()
 
 
-@pytest.mark.parametrize("model", SHIPPED)
-@pytest.mark.parametrize("name", ["warranty_call.txt", "agent_chat.json"])
+@pytest.mark.parametrize("file", ["warranty_call.txt", "agent_chat.json"])
 @pytest.mark.parametrize(
     "options", [{}, {"preset": "tight"}, {"keep_ratio": 0.5}, {"max_tokens": 100, "floor": "masks"}]
 )
-def test_examples_keep_the_promises(model: str, name: str, options: dict[str, object]) -> None:
+def test_examples_keep_the_promises(scorer: ClassifierScorer, file: str, options: dict[str, object]) -> None:
     """Real transcripts pass their own check at every setting, and get shorter."""
     from compressor.formats import read_file
 
-    result = Compressor.from_pretrained(model).compress(read_file(EXAMPLES / name), keep_last=0, **options)
+    result = Compressor(scorer).compress(read_file(EXAMPLES / file), keep_last=0, **options)
     result.verify()
     assert result.report.tokens_after < 0.85 * result.report.tokens_before
 

@@ -58,10 +58,9 @@ def batch(
     """Compress files and folders of conversations into a folder, on all cores.
 
     Every file of IN has a result of the same name and format in OUT. --include and --exclude compare file names and paths
-    below a folder, as '*.jsonl' or 'old/*'. A run that was interrupted, however, goes on where it
-    stopped when the same command is given again. A record that fails stands unchanged in the result and is listed in
-    OUT/errors.jsonl; OUT/report.json sums up. Exit status: 0 all done, 1 some failed, 2 wrong usage, 128 + signal if it was
-    stopped.
+    below a folder, as '*.jsonl' or 'old/*'. A run that was interrupted, however, goes on where it stopped when the same
+    command is given again. A record that fails stands unchanged in the result and is listed in OUT/errors.jsonl;
+    OUT/report.json sums up. Exit status: 0 all done, 1 some failed, 2 wrong usage, 128 + signal if it was stopped.
     """
     if diff and sample_size is None:
         raise click.UsageError("--diff shows what was deleted from a sample: give --sample N too.")

@@ -103,6 +103,7 @@ def find_inputs(given: Sequence[str | Path], out: str | Path, selection: Selecti
             file, a result would overwrite an input or one of the run's own files, or the output is no folder.
     """
     root = _checked_output(out)
+    chosen = selection or Selection()
     files: list[Input] = []
     skipped: list[tuple[str, str]] = []
     unreadable: list[tuple[str, str]] = []
@@ -111,11 +112,10 @@ def find_inputs(given: Sequence[str | Path], out: str | Path, selection: Selecti
         if not path.is_dir():
             files.append(Input(path, path.name, path.stat().st_size))
             continue
-        below = selection or Selection()
         prefix = f"{path.resolve().name}/" if len(given) > 1 else ""
         for found, size, reason in _walk(path, root, unreadable):
             name = found.relative_to(path).as_posix()
-            if reason := reason or below.why_not(name):
+            if reason := reason or chosen.why_not(name):
                 skipped.append((str(found), reason))
             else:
                 files.append(Input(found, prefix + name, size))
